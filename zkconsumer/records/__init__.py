@@ -1,1 +1,1 @@
-"""Decodes and encodes record sets: the bytes of a Fetch or Produce partition."""
+"""Decodes and encodes record sets: the bytes of one partition in Fetch and Produce."""

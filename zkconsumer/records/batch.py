@@ -1,13 +1,12 @@
-"""Reads record batches (magic 2): decides which are visible, and reports the errors about them.
+"""Reads record batches (magic 2): decides which are visible, and reports their errors.
 
-A batch that ends below the fetch offset is skipped, and so is a corrupt one if reading would
-continue at or before the fetch offset after it. Control batches hold no user records; with a filter
-the batches of aborted transactions are dropped as well: by their header, without decompressing
-them.
+A batch that ends below the fetch offset is skipped, and so is a corrupt batch if reading would
+continue after it at or below the fetch offset. Control batches hold no user records; with a filter
+the batches of aborted transactions are dropped, too, by their headers, without decompressing them.
 
-The size of a decompressed batch is limited as that of a wrapper is: see ``legacy``.
+Decompressed batches are limited in size as wrappers are: see ``legacy``.
 
-The native core does the same if it is built (0020); this is the reference.
+The native core, if built, does the same (decision 0020); this is the reference.
 """
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
@@ -30,14 +29,14 @@ _CODECS = frozenset(Codec)
 
 
 class GatheredBatches(Gathered):
-    """The rows that readers of batches gather, with their headers and epochs.
+    """Collects the rows that are read from batches, with their headers and leader epochs.
 
     Attributes:
         committed: decides which batches are dropped; None: aborted transactions are read, too.
-        headers: of the records that have any, by their index in ``rows``.
+        headers: the headers of the records that have any, by their index in ``rows``.
         leader_epochs: pairs of an index in ``rows`` and the leader epoch of the records from there
             on, -1 if unknown.
-        last_leader_epoch: of the last batch read, dropped ones included.
+        last_leader_epoch: that of the last batch read, even if it was dropped.
     """
 
     __slots__ = ("committed", "headers", "last_leader_epoch", "leader_epochs")
@@ -85,7 +84,7 @@ def read_batches(data: bytes, position: int, gathered: GatheredBatches) -> int:
 
 
 def is_before_fetch_offset(error: CorruptRecord, fetch_offset: int) -> bool:
-    """Return whether a corrupt entry is skipped, as the fetch offset is past it."""
+    """Return whether a corrupt entry is skipped because the fetch offset is past it."""
     return error.next_offset is not None and error.next_offset <= fetch_offset
 
 

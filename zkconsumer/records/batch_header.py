@@ -1,14 +1,13 @@
-"""The header of a record batch (magic 2), parsed and validated without reading its records.
+"""Parses and validates the header of a record batch (magic 2) without reading its records.
 
     base offset int64 | size int32 | leader epoch int32 | magic int8 | crc uint32
     | attributes int16 | last offset delta int32 | base timestamp int64 | max timestamp int64
     | producer id int64 | producer epoch int16 | base sequence int32 | record count int32 | records
 
 The CRC-32C covers everything from the attributes on: not the base offset and the leader epoch,
-which the broker sets, nor size and magic, without which the CRC could not be found. Attributes:
-codec in bits 0-2, timestamps set by the broker in bit 3, transactional in bit 4, control in bit 5;
-with bit 6 the base timestamp is also the tombstones' delete horizon, and deltas still count from
-it.
+which the broker sets, nor the size and magic, which are needed to find the CRC. Attributes: codec
+in bits 0-2, timestamps set by the broker in bit 3, transactional in bit 4, control in bit 5; if bit
+6 is set, the base timestamp is also the tombstones' delete horizon, and deltas still count from it.
 
 Compaction removes records and keeps the last offset delta, so reading continues *after the batch's
 last offset*, which may belong to no record. A batch can be empty: it then keeps its producer's
@@ -37,7 +36,7 @@ CONTROL_MASK = 0x20
 DELETE_HORIZON_MASK = 0x40
 
 MOST_OFFSETS = 2**63 - 1
-"""The largest offset of a record: the next one has to be an int64, too."""
+"""The limit of a record's offset: the next offset must be an int64, too."""
 NO_PRODUCER_ID = -1
 NO_LEADER_EPOCH = -1
 
@@ -81,7 +80,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it belongs to a transaction; true of control batches, too."""
+        """Whether it belongs to a transaction; true for control batches, too."""
         return bool(self.attributes & TRANSACTIONAL_MASK)
 
     @property
@@ -114,9 +113,9 @@ def sound_header(data: bytes, entry: Entry) -> BatchHeader:
 def corrupt_batch(data: bytes, entry: Entry, reason: str) -> CorruptRecord:
     """Return the error of a batch whose last offset is unreliable.
 
-    Reading could continue where the entry after it begins. If there is none, then after the last
-    offset of this batch if its record count agrees, as it does where compaction removed none: a
-    wrong delta could otherwise skip billions of records. Else the offset is unknown.
+    Reading can continue at the offset of the entry after it. If there is none, it can continue
+    after the last offset of this batch if the record count agrees, as it does if compaction removed
+    no record (a wrong delta could skip billions of records). Else the offset is unknown.
     """
     return CorruptRecord(
         reason,
@@ -130,7 +129,7 @@ def corrupt_batch(data: bytes, entry: Entry, reason: str) -> CorruptRecord:
 def _likely_next(data: bytes, entry: Entry) -> int | None:
     if len(data) - entry.stop > _MAGIC_AT:
         if data[entry.stop + _MAGIC_AT] != MAGIC:
-            # A message follows, so this is a message: its offset is its last.
+            # A message follows, so this is a message, too: its offset is its last one.
             return offset_behind(entry.offset)
         following = offset_at(memoryview(data)[entry.stop :])
         if following is not None and following > entry.offset:

@@ -3,15 +3,15 @@
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
     | key | value | header count varint | headers
 
-Keys and values are a varint length (-1 = null) and that many bytes; a header is a name, which can't
+A key or value is a varint length (-1 = null) and that many bytes; a header is a name, which can't
 be null, and a value. Deltas count from the batch's base offset and base timestamp; with append
 time, all records have the batch's largest timestamp. The attributes of a record are unused.
 
-A record below the fetch offset is skipped by its length, its key and value unread: so reading can
-continue after a corrupt one in the middle of a batch.
+A record below the fetch offset is skipped by its length, without reading key and value, so that
+reading can continue after a corrupt record in the middle of a batch.
 
-Stricter than Java in two points that no client violates: a length below -1 is an error, not null;
-and offsets must ascend within the batch, else the position after one record would skip others.
+This is stricter than Java in two points that no client violates: a length below -1 is an error, not
+null; and offsets must ascend within the batch, or the position after a record would skip others.
 
 Source: Kafka 0.11 and 3.9 ``DefaultRecord``; KIP-82, KIP-98.
 """
@@ -33,7 +33,7 @@ class BatchRows:
 
     Attributes:
         rows: the records from the fetch offset on.
-        headers: of the records that have any, by their index in ``rows``.
+        headers: the headers of the records that have any, by their index in ``rows``.
     """
 
     __slots__ = ("headers", "rows")
@@ -52,12 +52,12 @@ def read_records(
         data: the buffer of the records.
         start: the position of the first record.
         stop: the position after the last one.
-        header: of the batch.
+        header: the batch's header.
         fetch_offset: records below it are skipped.
 
     Returns:
-        The records, and the error of the first corrupt one. That error has an offset if only this
-        record is lost; else -1, as no record after it can be read.
+        The records, and the error of the first corrupt one, or None. The error's offset is -1 if no
+        record after it can be read; else only that record is lost.
     """
     found = BatchRows()
     rows, base_offset, base_time = found.rows, header.base_offset, header.base_timestamp
@@ -103,7 +103,7 @@ def _timestamp(found: int) -> int:
 
 
 def _content(data: bytes, at: int, end: int) -> tuple[bytes | None, bytes | None, Headers]:
-    """Return key, value and headers of a record, which have to end with it."""
+    """Return key, value and headers of a record; they must end where it ends."""
     size, at = read_varint(data, at)
     key = None
     if size >= 0:

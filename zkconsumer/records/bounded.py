@@ -1,4 +1,4 @@
-"""Output of decompressors, gathered in steps, so that never more than a limit is held."""
+"""Collects the output of decompressors in steps, so that it never exceeds a limit."""
 
 from io import BytesIO
 
@@ -6,7 +6,7 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.entries import unplaced
 
 STEP_BYTES = 1 << 20
-"""Maximum output, bytes, requested of a decompressor at once, if further requests cost nothing."""
+"""Maximum output, bytes, requested of a decompressor at once if another request costs nothing."""
 
 
 class OverBound(CorruptRecord):
@@ -29,7 +29,7 @@ class BoundedOutput:
         self._rest: BytesIO | None = None
 
     def step_bytes(self, most: int = STEP_BYTES) -> int:
-        """Return how much to request next: at most one byte beyond the limit, to detect more."""
+        """Return how much to request next: at most one byte beyond the limit, to detect excess."""
         return min(most, self._free_bytes + 1)
 
     def expect(self, size_bytes: int) -> None:

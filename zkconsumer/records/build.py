@@ -87,8 +87,8 @@ def wrap_message_set(
         inner: the set; its offsets are absolute in magic 0, counted from its start in magic 1.
         offset: the offset of the last message inside.
         codec: the codec to compress with.
-        magic: the wrapper's.
-        timestamp: of the newest message inside, or the append time (magic 1).
+        magic: the wrapper's magic.
+        timestamp: that of the newest message inside, or the append time (magic 1).
         timestamp_type: the type of ``timestamp`` (magic 1).
 
     Raises:

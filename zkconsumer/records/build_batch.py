@@ -1,7 +1,7 @@
 """Writes batches of magic 2, byte for byte as the original's producers and brokers do.
 
 Used by the producer, fakes and tests; the layout is described in ``batch_header`` and
-``batch_records``. Records are written by the hundred thousand: hence one loop with few calls.
+``batch_records``. Records are written by the hundred thousand, hence one loop with few calls.
 """
 
 import struct
@@ -42,10 +42,10 @@ class BatchTraits:
         base_offset: its base offset; None for the first record's offset.
         last_offset: its last offset; None for the last record's. Compaction removes records at both
             ends and keeps these two.
-        leader_epoch: of the leader that appended it, -1 for none.
+        leader_epoch: that of the leader that appended it, -1 for none.
         producer_id: -1 if the producer is neither idempotent nor transactional.
-        producer_epoch: of that id, -1 for none.
-        base_sequence: of its first record, -1 for none.
+        producer_epoch: the epoch of that id, -1 for none.
+        base_sequence: the sequence number of its first record, -1 for none.
         is_transactional: whether it belongs to a transaction.
         is_control: whether its record is a marker.
         delete_horizon_ms: when its tombstones may be deleted (KIP-534); None if it is not set.
@@ -75,11 +75,11 @@ def build_batch(
     """Return a record batch.
 
     Args:
-        records: in log order, of one timestamp type; if that is LOG_APPEND_TIME, of one timestamp.
-            May be empty if ``traits`` has both offsets.
+        records: in log order, with one timestamp type and, if that is LOG_APPEND_TIME, with one
+            timestamp. May be empty if ``traits`` has both offsets.
         codec: the codec to compress with.
-        headers: of the records that have any, by their index.
-        traits: its header fields.
+        headers: the headers of the records that have any, by their index.
+        traits: the batch's header fields.
 
     Raises:
         LocalProtocolError: the records can't be encoded in that way.
@@ -195,4 +195,4 @@ def _sized(data: bytes | None) -> bytes:
 
 
 _varint = lru_cache(maxsize=1 << 15)(varint)
-"""Offsets count up from 0 in every batch, and lengths repeat."""
+"""Cached, as offset deltas count up from 0 in every batch, and lengths repeat."""

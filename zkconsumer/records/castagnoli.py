@@ -1,8 +1,8 @@
-"""CRC-32C, the checksum of record batches (magic 2): the only importer of ``crc32c``.
+"""Computes CRC-32C, the checksum of record batches (magic 2); the only importer of ``crc32c``.
 
-The polynomial is Castagnoli's, not that of zlib's CRC-32 in magic 0 and 1. The library uses the
-processor's instruction if it has one. The native core has its own, so the library, which imports
-dozens of modules, is loaded on first use.
+The polynomial is Castagnoli's, not that of zlib's CRC-32, which magic 0 and 1 use. The library uses
+the processor's instruction if it has one. The native core has its own CRC-32C, so the library,
+which imports dozens of modules, is loaded only on first use.
 
 Source: Kafka 0.11 ``Crc32C``; RFC 3720, B.4.
 """

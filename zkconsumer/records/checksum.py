@@ -1,9 +1,10 @@
-"""CRC-32 for the decoder in Python: the only importer of ``isal``.
+"""Selects the CRC-32 of the decoder in Python; the only importer of ``isal``.
 
-For a small message this takes half as long as all the rest. Where ``isal`` is installed, it and
-zlib are tried once on import, for a tenth of a millisecond: which of them is quicker depends on the
-size of the messages, and for small ones on the processor. On one ``isal`` takes a third of zlib's
-time for 100 bytes, on another, with wider vectors, more than zlib. The choice affects speed only.
+For a small message, the CRC takes half as long as everything else. If ``isal`` is installed, it and
+zlib are timed once on import, which takes a tenth of a millisecond: the faster of them depends on
+the size of the messages and, if they are small, on the processor. For 100 bytes ``isal`` takes a
+third of zlib's time on one processor, and more than zlib's on another, which has wider vectors. The
+choice affects speed only.
 """
 
 import zlib
@@ -17,7 +18,7 @@ Crc32: TypeAlias = Callable[..., int]
 """``(data, start=0)``, as ``zlib.crc32``."""
 
 LARGE_BYTES = 256
-"""The size from which on data counts as large."""
+"""The size, in bytes, from which data counts as large."""
 
 _ROUNDS, _CALLS = 8, 20
 
@@ -33,7 +34,7 @@ def libraries() -> dict[str, Crc32]:
 def quickest(
     candidates: Mapping[str, Crc32], size_bytes: int, now_ns: Callable[[], int] = perf_counter_ns
 ) -> str:
-    """Return the name of the fastest at its best, tried in turns on data of this size."""
+    """Return the name of the candidate with the best time, tried in turns on data of this size."""
     data = bytes(size_bytes)
     best: dict[str, int] = {}
     for _ in range(_ROUNDS if len(candidates) > 1 else 0):
@@ -50,10 +51,10 @@ _libraries = libraries()
 _small, _large = quickest(_libraries, 100), quickest(_libraries, 1000)
 
 NAME: Final[str] = _small if _small == _large else f"{_small} and {_large}"
-"""The implementation used in this process: for small data, and for large if another."""
+"""The implementation in this process; both, if small and large data use different ones."""
 
 crc32_small: Final[Crc32] = _libraries[_small]
 """Return the CRC-32 of bytes; a second argument continues from the CRC of the bytes before."""
 
 crc32_large: Final[Crc32] = _libraries[_large]
-"""The same, faster for more than ``LARGE_BYTES``."""
+"""The same, by the faster implementation for ``LARGE_BYTES`` and more."""

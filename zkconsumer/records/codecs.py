@@ -1,7 +1,7 @@
 """Kafka's compression codecs; the only importer of the snappy, lz4 and zstd libraries.
 
-Nothing here makes more than ``max_bytes`` of output, whatever the input claims. ``decompress`` and
-``compress`` know no offsets; callers add them to errors.
+Decompressed output never exceeds ``max_bytes``, whatever the input claims. Errors of ``decompress``
+and ``compress`` have no offsets; callers add them.
 """
 
 import zlib
@@ -21,10 +21,10 @@ _GZIP_WINDOW = 31
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE_BYTES = 16384
-"""How much is fed to zlib at once: unused input comes back as a copy."""
+"""The size of the input fed to zlib at once, which returns unused input as a copy."""
 
 _ZSTD_WINDOW_BYTES = 1 << 27
-"""The largest window of zstd's own tools and of Kafka's levels."""
+"""The largest window that zstd's own tools and Kafka's compression levels use."""
 
 
 class Codec(IntEnum):
@@ -45,8 +45,8 @@ CODECS_OF_MESSAGES = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
 
 _MOST_SPARES = 4
 _zstd_spares: list[Any] = []
-"""Idle decompressors: a new one costs more than a small batch does. Threads pop and push them; one
-that met an error is not reused."""
+"""Idle decompressors: making one takes longer than decompressing a small batch. Threads pop and
+push them; a decompressor that failed is not reused."""
 
 
 def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes:
@@ -55,7 +55,7 @@ def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes:
     Args:
         codec: NONE returns the data.
         data: the compressed bytes.
-        magic: the magic of the wrapper or batch; it decides which lz4 header checksums are right.
+        magic: the magic of the wrapper or batch; it decides which lz4 header checksums are valid.
         max_bytes: the limit of the output.
 
     Raises:
@@ -153,7 +153,7 @@ def _unsnap(data: bytes, max_bytes: int) -> bytes:
 def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
     """Decompress one frame; bytes after its end mark are ignored, as in Java."""
     unpacker = _lz4_frame().LZ4FrameDecompressor()
-    # Each call copies the remaining input, so a few large steps, none beyond the limit.
+    # Each call copies the remaining input: hence a few large steps, none beyond the limit.
     step = 8 * len(data) + 65536
     output = BoundedOutput(max_bytes)
     todo = lz4_header.repaired(data, magic=magic)
@@ -169,7 +169,7 @@ def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
 def _unzstd(data: bytes, max_bytes: int) -> bytes:
     """Decompress all frames; trailing bytes are an error, as in Java."""
     library = _zstandard()
-    # The library takes input that ends within a frame for complete.
+    # The library accepts input that ends within a frame as complete.
     zstd_frames.check_whole(data)
     output = BoundedOutput(max_bytes)
     try:

@@ -24,9 +24,9 @@ def deserialized(
 ) -> Any:
     """Return a deserialized key or value.
 
-    A deserializer with the attribute ``takes_headers`` is called with the record's headers first.
-    It is called for null, too; if it raises ``TypeError`` or ``AttributeError`` then, null stays
-    None.
+    A deserializer whose attribute ``takes_headers`` is True gets the record's headers as its first
+    argument. Deserializers are called for null, too; if that raises ``TypeError`` or
+    ``AttributeError``, the result is None.
 
     Args:
         make: the deserializer; None returns the bytes.
@@ -45,7 +45,7 @@ def deserialized(
 
 
 class RecordOrigin:
-    """The common properties of one partition's records.
+    """The topic, partition and deserializers that all records of one partition share.
 
     Args:
         topic_partition: their partition.
@@ -64,7 +64,7 @@ class RecordOrigin:
         self.topic, self.partition = topic_partition
         self.key_deserializer = key_deserializer
         self.value_deserializer = value_deserializer
-        # The native core's counterpart, once it is needed.
+        # The native core's counterpart, made when it is first needed.
         self.native: Any = None
 
     @property
@@ -81,12 +81,11 @@ class ConsumerRecord(metaclass=ABCMeta):
 
     It is also a sequence of the same fields in the same order as kafka-python's named tuple, with
     ``_fields``, ``_asdict``, ``_replace`` and ``_make``; calling the class makes such a tuple
-    (``RecordFields``). Records of the native core are instances by ``isinstance``, and so are those
-    tuples. Two records are equal if their bytes in the log are, whatever their deserializers
-    return; a record equals a tuple if the fields do.
+    (``RecordFields``). ``isinstance`` is true of such tuples, too, and of the native core's
+    records. Two records are equal if they are equal in the log, whatever their deserializers
+    return; a record equals a tuple if all fields are equal.
 
-    A pickled record brings its deserialized key and value along, so it needs no deserializer where
-    it is unpickled.
+    A pickled record contains its deserialized key and value, so unpickling needs no deserializer.
 
     Thread: any.
     Source: Kafka ``ConsumerRecord``; names as in kafka-python.
@@ -125,7 +124,7 @@ class ConsumerRecord(metaclass=ABCMeta):
         return dict(zip(FIELDS, self, strict=True))
 
     def _replace(self, **named: Any) -> RecordFields:
-        """Return a tuple with other values in some fields."""
+        """Return a tuple of the fields, some of them with other values."""
         return RecordFields._make(self)._replace(**named)
 
     def __len__(self) -> int:
@@ -141,14 +140,14 @@ class ConsumerRecord(metaclass=ABCMeta):
         return iter(self[:])
 
     def index(self, value: object, *bounds: int) -> int:
-        """Return the index of the first field with a value.
+        """Return the index of the first field with that value.
 
         Args:
             value: the value to look for among the fields.
             *bounds: where to begin and to end, as in ``tuple.index``.
 
         Returns:
-            The index, from 0 on.
+            The index, counted from 0.
 
         Raises:
             ValueError: no field has that value.
@@ -162,7 +161,7 @@ class ConsumerRecord(metaclass=ABCMeta):
             value: the value to look for among the fields.
 
         Returns:
-            A number from 0 on.
+            The number; 0 if there is none.
         """
         return tuple(self).count(value)
 
@@ -193,7 +192,7 @@ class ConsumerRecord(metaclass=ABCMeta):
 
     @property
     def timestamp(self) -> int:
-        """Milliseconds since the epoch; -1 in magic 0, which has none."""
+        """The timestamp, ms since the epoch; -1 in magic 0, which has none."""
         return self._row[3]
 
     @property
@@ -295,7 +294,7 @@ def facts_of(record: ConsumerRecord) -> tuple[object, ...]:
 
 
 def text_of(record: ConsumerRecord) -> str:
-    """Return the representation, with raw bytes: no deserializer can break a log line."""
+    """Return the ``repr`` text, with raw bytes: no deserializer can break a log line."""
     return (
         f"ConsumerRecord(topic={record.topic!r}, partition={record.partition}, "
         f"leader_epoch={record.leader_epoch}, offset={record.offset}, "
@@ -319,7 +318,7 @@ class _Given:
 def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return constructor and arguments for ``pickle`` and ``copy``, independent of the engine.
 
-    Deserializers, often lambdas, can't be pickled: their results are.
+    Their results are pickled instead of the deserializers, which are often lambdas.
     """
     row = (
         *(record.offset, record.raw_key, record.raw_value, record.timestamp),

@@ -1,11 +1,11 @@
-"""Decodes the bytes of a fetched partition to records; never raises, whatever the bytes.
+"""Decodes the bytes of a fetched partition into records; never raises, whatever the bytes.
 
-A record set is a sequence of entries. Each goes to the reader of its magic, which reads as many
-entries of its own kind as follow each other: messages, batches, or first messages and then batches,
-if the broker was upgraded between. This is the reference of all readers: streams, polls and ranges.
+A record set is a sequence of entries. The reader of each magic reads all consecutive entries of its
+format: messages, batches, or first messages and then batches, if the broker was upgraded in
+between. This is the reference for all readers: streams, polls and ranges.
 
-Headers and leader epochs are kept *beside* the rows, and travel with them (few records have
-headers); aborted transactions are dropped if a filter of them is given.
+Headers and leader epochs are kept *beside* the rows and passed on with them, as few records have
+headers. Aborted transactions are dropped if a filter is given.
 """
 
 from bisect import bisect_right
@@ -37,13 +37,13 @@ class DecodedSet:
         valid_bytes: the size of the entries read.
         first_entry_size_bytes: the size of the first entry, including its header of 12 bytes, if
             the header is complete but the entry is not; else None.
-        error: of the entry at which reading stopped; None if there is none.
-        memory_bytes: the memory of the records, as of ``memory.records_bytes``.
-        headers: of the records that have any, by their index in ``records``.
+        error: the error of the entry at which reading stopped; None if there is none.
+        memory_bytes: the memory of the records, as computed by ``memory.records_bytes``.
+        headers: the headers of the records that have any, by their index in ``records``.
         leader_epochs: pairs of an index in ``records`` and the leader epoch of the records from
             there on, -1 if unknown; ascending by index.
-        last_leader_epoch: of the last batch read, with visible records or not; -1 if unknown. It
-            belongs to ``next_offset`` (KIP-320).
+        last_leader_epoch: that of the last batch read, even without visible records; -1 if unknown.
+            It belongs to ``next_offset`` (KIP-320).
     """
 
     records: Rows
@@ -100,7 +100,7 @@ def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> Decod
 
     Args:
         whole: the record set; positions in errors count from its start.
-        position: of the first unread entry.
+        position: the position of the first unread entry.
         gathered: the result so far.
     """
     position, error = _read_on(whole, position, gathered)
@@ -121,7 +121,7 @@ def decode_rest(whole: bytes, position: int, gathered: GatheredBatches) -> Decod
 def _read_on(
     whole: bytes, position: int, gathered: GatheredBatches
 ) -> tuple[int, CorruptRecord | None]:
-    """Read a record set from a position; return where reading stopped, and the error there."""
+    """Read a record set from a position; return where reading stopped, and the error or None."""
     try:
         while not gathered.is_full:
             before = position
@@ -145,7 +145,7 @@ def _read_alike(data: bytes, position: int, gathered: GatheredBatches) -> int:
         return read_messages(data, position, gathered)
     error = corrupt_batch(data, entry, f"record format with magic {entry.magic} is not supported")
     if error.next_offset is None:
-        # Nothing says that it was a batch: then it counts as a message, of one offset.
+        # Nothing indicates a batch, so it counts as a message, with one offset.
         error.next_offset = offset_behind(entry.offset)
     if is_before_fetch_offset(error, gathered.fetch_offset):
         return entry.stop

@@ -1,7 +1,7 @@
-"""Selects the decoder: the native one if it was built, else the one in Python.
+"""Selects the decoder: the native core's if it was built, else the one in Python.
 
 Both give the same results and the same errors. ``ZKCONSUMER_PURE=1`` in the environment forces the
-one in Python. Only this module decides, once, on import.
+decoder in Python. Only this module decides, once, when it is imported.
 """
 
 import os

@@ -1,7 +1,8 @@
-"""Splits a record set into entries, whose form every magic shares, and gathers their records.
+"""Splits a record set into entries, which have the same frame in every magic.
 
-``entry: offset int64 | size int32 | size bytes``; whatever the format, the magic byte is the
-    entry's byte 16. A fetch may truncate its last entry: that ends the set and is no error.
+``entry: offset int64 | size int32 | size bytes``; in every format the magic is byte 16 of the
+entry. A fetch may truncate its last entry: that ends the set and is not an error. ``Gathered``
+collects the records.
 
 Source: Kafka 0.8.2.2 ``ByteBufferMessageSet``, 0.10 ``Record``, 0.11 ``DefaultRecordBatch``.
 """
@@ -13,10 +14,10 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.rows import Row
 
 HEADER_BYTES = 12
-"""Offset and size, at the start of every entry."""
+"""The size of offset and size, at the start of every entry."""
 
 MIN_ENTRY_SIZE = 14
-"""The smallest message: magic 0, null key and null value."""
+"""The size of the smallest message: magic 0, null key and null value."""
 
 _MAGIC_AT = 16
 _MAX_OFFSET = 2**63 - 1
@@ -25,7 +26,7 @@ _INT8 = struct.Struct(">b")
 
 
 class Entry(NamedTuple):
-    """The bounds of a complete entry; ``offset`` is absolute, whatever its bytes say."""
+    """The bounds of a complete entry; ``offset`` is absolute, even if its bytes are relative."""
 
     offset: int
     position: int
@@ -40,7 +41,7 @@ class Entry(NamedTuple):
         *,
         can_skip: bool = True,
     ) -> CorruptRecord:
-        """Return the error of this entry; reading could continue after it if ``can_skip``."""
+        """Return an error about this entry; with ``can_skip``, reading can continue after it."""
         return kind(
             reason,
             offset=self.offset,
@@ -50,13 +51,13 @@ class Entry(NamedTuple):
         )
 
     def placed(self, error: CorruptRecord, data: bytes, what: str, behind: int) -> CorruptRecord:
-        """Return an error from inside of this entry with its position in the whole record set.
+        """Return an error from inside this entry, with its position in the whole record set.
 
         Args:
-            error: about everything inside, if it has no offset.
+            error: the error; without an offset, it concerns everything inside.
             data: the record set.
             what: the name of the entry, for the message about a record inside.
-            behind: the offset at which reading could continue, unless the error says which.
+            behind: the offset at which reading can continue, unless the error has one.
         """
         is_inside = error.offset >= 0
         return type(error)(
@@ -74,17 +75,17 @@ def unplaced(reason: str, kind: type[CorruptRecord] = CorruptRecord) -> CorruptR
 
 
 class Gathered:
-    """The result of the readers of all magics as they walk through one record set.
+    """Collects the records that the readers of all magics find in one record set.
 
     Attributes:
         fetch_offset: records below it are skipped.
         rows: the records so far, in log order.
-        memory_bytes: the memory of the rows, as of ``memory.records_bytes``.
+        memory_bytes: the memory of the rows, as computed by ``memory.records_bytes``.
         next_offset: the offset after the last complete entry; never decreases.
         remaining_bytes: how much may still be decompressed.
-        bound_bytes: how much could be decompressed at the start.
+        bound_bytes: the initial value of ``remaining_bytes``.
         enough_bytes: once this much is decompressed, no further set is begun.
-        is_full: the set ends early; the rest needs the capacity of another fetch.
+        is_full: whether reading stopped early, as the rest needs the capacity of another fetch.
     """
 
     __slots__ = (
@@ -123,7 +124,7 @@ class Gathered:
 
 
 def offset_behind(offset: int) -> int:
-    """Return the offset after this one; stays an int64 for a corrupt offset, too."""
+    """Return the offset after this one, at most the largest int64: this one may be corrupt."""
     return min(offset + 1, _MAX_OFFSET)
 
 
@@ -161,7 +162,7 @@ class CutOff(NamedTuple):
     """An incomplete entry at the end of the data.
 
     ``size_bytes`` is its whole size, header included. ``next_offset`` is the offset to continue at
-    after it; None if its start does not tell.
+    after it; None if its beginning does not determine that.
     """
 
     size_bytes: int
@@ -176,6 +177,6 @@ def cut_off_entry(data: bytes | memoryview) -> CutOff | None:
     whole: int = HEADER_BYTES + size
     if size < MIN_ENTRY_SIZE or whole <= len(data):
         return None
-    # Only up to magic 1 an entry's offset is that of its last message.
+    # Only up to magic 1 is an entry's offset that of its last message.
     is_last = offset >= 0 and len(data) > _MAGIC_AT and data[_MAGIC_AT] in (0, 1)
     return CutOff(whole, offset_behind(offset) if is_last else None)

@@ -1,6 +1,6 @@
 """Decodes fetched records with the engine of this process.
 
-``decode_fetched`` takes the record set of a Fetch response of any version, with any magics; it
+``decode_fetched`` takes the record set of a Fetch response of any version, with any magic; it
 never raises, whatever the bytes. It may run in any thread, and the native core does most of its
 work without the GIL.
 """

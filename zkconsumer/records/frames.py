@@ -1,6 +1,6 @@
-"""Buffers for large frames: the native core's, which reuses their memory, or bytearrays.
+"""Provides buffers for large frames: the native core's, which reuses their memory, or bytearrays.
 
-A large block fresh from the system costs a page fault for every 4 KiB, more than checking the
+A large block of new memory costs a page fault for every 4 KiB, which takes longer than checking the
 records in it.
 """
 

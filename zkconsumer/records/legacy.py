@@ -1,18 +1,19 @@
-"""Messages of magic 0 and 1: plain ones, and wrappers that hold a compressed message set.
+"""Reads messages of magic 0 and 1: uncompressed ones, and wrappers of compressed message sets.
 
     magic 0: crc uint32 | magic int8 | attributes int8 | key | value
     magic 1: crc uint32 | magic int8 | attributes int8 | timestamp int64 | key | value
 
-Keys and values are an int32 length (-1 = null) and that many bytes; the CRC-32 covers all after
-itself. Attributes: codec in bits 0-2; in magic 1, bit 3 says that the broker set the timestamp.
+A key or value is an int32 length (-1 = null) and that many bytes; the CRC-32 covers everything
+after itself. Attributes: codec in bits 0-2; in magic 1, bit 3 is set if the broker set the
+timestamp.
 
 A wrapper has the offset of the last message in it. Inside, offsets are absolute in magic 0; in
-magic 1 they are relative to the set's start, which the last one determines. A set resumed in its
-middle is decompressed whole, and messages below the fetch offset are skipped unread.
+magic 1 they are relative to the set's start, which follows from the last message. A set resumed in
+its middle is decompressed as a whole, and messages below the fetch offset are skipped unread.
 
 Reading is split. ``_read_plain`` reads valid, uncompressed messages and stops at anything else;
-``unkeyed`` and ``keyed`` are fast paths for the commonest of them. ``_read_other`` then reads or
-rejects the one entry.
+``unkeyed`` and ``keyed`` are fast paths for the most common of them. ``_read_other`` then reads or
+rejects that entry.
 
 Source: Kafka 0.8.2.2 ``Message``, ``ByteBufferMessageSet``; KIP-31, KIP-32; Kafka 2.0
 ``AbstractLegacyRecordBatch``.
@@ -62,7 +63,7 @@ def read_messages(
 
     Args:
         data: the message set.
-        position: of the first entry to read.
+        position: the position of the first entry to read.
         gathered: receives the rows.
         base_offset: added to the offsets in the data.
         depth: the number of enclosing wrappers.
@@ -83,7 +84,7 @@ def read_messages(
             break
         if entry.offset >= gathered.fetch_offset:
             if entry.magic not in MAGICS:
-                # The wrapper is valid, so its sizes are: the messages after this one can be read.
+                # The wrapper's CRC matched, so the sizes inside are right: reading can go on.
                 raise entry.corrupt(data, f"magic {entry.magic} inside a compressed set")
             if not _read_other(data, entry, gathered, depth):
                 break
@@ -150,7 +151,7 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
         raise entry.corrupt(data, f"CRC is {found:08x}, should be {crc:08x}")
     value = _value(data, entry)
     codec = data[body_at + 1] & CODEC_MASK
-    if codec not in _WRAPPING:  # 0 never comes here: the fast path took it, or _value refused it
+    if codec not in _WRAPPING:  # never 0: the fast path read it, or _value rejected it
         reason = f"unknown codec {codec} in magic {entry.magic}"
         raise entry.corrupt(data, reason, UnsupportedCodec)
     if value is None:
@@ -200,7 +201,7 @@ def _value(data: bytes, entry: Entry) -> bytes | None:
 def _read_wrapped(
     value: bytes, codec: Codec, wrapper: Entry, gathered: Gathered, depth: int
 ) -> None:
-    """Read the messages inside a wrapper; errors of the whole wrapper have no position."""
+    """Read the messages inside a wrapper; errors of the whole wrapper have no position yet."""
     data = decompress(codec, value, magic=wrapper.magic, max_bytes=gathered.remaining_bytes)
     gathered.remaining_bytes -= len(data)
     base_offset = _base_offset(data, wrapper) if wrapper.magic else 0
@@ -219,7 +220,7 @@ def _base_offset(data: bytes, wrapper: Entry) -> int:
             raise unplaced(f"bad offset or size at byte {position} inside")
         last = offset
         position += HEADER_BYTES + size
-    if wrapper.offset == 0:  # some versions of librdkafka produced that
+    if wrapper.offset == 0:  # as some versions of librdkafka wrote it
         return 0
     if last > wrapper.offset:
         raise unplaced(f"relative offset {last} inside is past the wrapper's own")
@@ -227,9 +228,9 @@ def _base_offset(data: bytes, wrapper: Entry) -> int:
 
 
 def _check_start(data: bytes, base_offset: int, gathered: Gathered) -> None:
-    """Check a set's start against the entry before it: no checksum covers its offset."""
+    """Check that a set begins after the entry before it: no checksum covers its offset."""
     if len(data) < HEADER_BYTES or gathered.next_offset == gathered.fetch_offset:
-        return  # nothing precedes it; and a resumed set may begin below the fetch offset
+        return  # nothing precedes it, and a resumed set may begin below the fetch offset
     first = base_offset + _HEADER.unpack_from(data)[0]
     if first < gathered.next_offset:
         reason = f"offset {first} inside does not follow offset {gathered.next_offset - 1}"

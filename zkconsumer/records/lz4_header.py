@@ -1,8 +1,8 @@
-"""The header of an LZ4 frame, and the wrong checksum that Kafka writes in magic 0.
+"""Converts the header of LZ4 frames, which has a wrong checksum in Kafka's magic 0.
 
-``magic (4) | FLG | BD | content size (8, if FLG says so) | header checksum``. The checksum is the
-second byte of xxHash32 over FLG, BD and content size. Kafka's producers up to 0.9, and every
-writer of magic 0 after them, hash the frame's magic as well (KAFKA-3160): a library refuses that.
+``magic (4) | FLG | BD | content size (8, if flagged in FLG) | header checksum``. The checksum is
+the second byte of xxHash32 over FLG, BD and content size. Kafka's producers up to 0.9, and every
+writer of magic 0 after them, hash the frame's magic as well (KAFKA-3160), which libraries reject.
 
 Covers LZ4 frame format 1.5.1 and Kafka 0.8.2 to 3.x (``KafkaLZ4BlockInputStream``).
 """

@@ -27,7 +27,7 @@ _BYTES_BYTES = sys.getsizeof(b"") + 15
 VALUE_ONLY_BYTES = _RECORD_BYTES + _BYTES_BYTES
 """The memory of a record besides its value, if it has no key and no timestamp."""
 KEY_AND_VALUE_BYTES = VALUE_ONLY_BYTES + _BYTES_BYTES
-"""The same besides key and value, if neither is empty."""
+"""The memory of a record besides key and value, if neither is empty and it has no timestamp."""
 
 _MOST_CHARACTER_BYTES = 4
 _HEADER_BYTES = _allocated(sys.getsizeof((0, 0)) + 8) + _allocated(sys.getsizeof("\U0001f980"))
@@ -36,8 +36,8 @@ _HEADERS_BYTES = _allocated(sys.getsizeof((0,))) + 128
 
 
 def records_bytes(records: Iterable[Row]) -> int:
-    """Return the memory of these records once made, with the list that holds them."""
-    # Every record that the fast paths leave is counted here: names are looked up once.
+    """Return the memory of these records once they are made, with the list that holds them."""
+    # Counts every record that the fast paths did not read, so globals are looked up only once.
     record_bytes, bytes_bytes, number_bytes = _RECORD_BYTES, _BYTES_BYTES, _NUMBER_BYTES
     total = 0
     for _, key, value, timestamp, _ in records.plain if isinstance(records, Rows) else records:

@@ -1,8 +1,9 @@
-"""Decodes fetched records with the native core (``csrc/batches.c``), as ``pure_fetched`` does.
+"""Decodes fetched records with the native core (``csrc/batches.c``), like ``pure_fetched``.
 
-The core reads valid entries (``native_reader``). It stops before the first one that it rejects, and
-``decode``, the reference, continues there: it finds the error, and the valid records before it. So
-both engines raise the same error at the same position. Import it through ``records.fetched`` only.
+The core reads valid entries (``native_reader``). It stops before the first entry that it rejects,
+and ``decode``, the reference, continues there and finds the error, with the valid records before
+it. So both engines report the same error at the same position. Import this module only through
+``records.fetched``.
 """
 
 import copyreg

@@ -1,7 +1,7 @@
 """Reads a set of any format with the native core; the reference reads what the core rejects.
 
-The core reads valid entries and stops at anything else, and ``decode`` continues there; likewise at
-a codec whose library the core was built without.
+The core reads valid entries and stops at anything else, also at a codec whose library it was built
+without; ``decode`` continues there.
 """
 
 import sys
@@ -26,14 +26,14 @@ def read_natively(
     aborted: Iterable[AbortedTransaction] | None,
     kept_codec: Codec,
 ) -> tuple[_core.SetReader, int]:
-    """Read a record set with the core until that stops.
+    """Read a record set with the core until it stops.
 
     Args:
         data: the record set. Runs keep it alive if it is immutable, else they keep a copy.
-        fetch_offset: as of ``decode``; so are the next two.
+        fetch_offset: as in ``decode``, like the next two.
         max_decompressed_bytes: see there.
         enough_bytes: see there.
-        aborted: the aborted transactions, which are dropped; None: all are read.
+        aborted: the aborted transactions, which are dropped; None: they are read, too.
         kept_codec: see ``decode_fetched``.
 
     Returns:
@@ -69,7 +69,7 @@ def gathered_by(
 
 
 def find_descent(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
-    """Do what ``offset_order.find_descent`` does, with the core's ``offsets_rise``."""
+    """Do the same as ``offset_order.find_descent``, with the core's ``offsets_rise``."""
     position, low, is_first = entry_position
     found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
     return None if found is None else SetPosition(*found)

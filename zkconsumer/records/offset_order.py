@@ -2,20 +2,21 @@
 
 Three things are known of the offsets in a response without trusting any of them: they ascend, none
 is below the fetch offset, and none at or above the high watermark, up to which brokers return
-records. (A compressed set may *begin* below, and so may a batch.) Where an entry violates that, the
-response is cut before it: a bit may have been flipped in transit, and another fetch brings it
-right. The caller decides when to conclude that it is corrupt.
+records. (A compressed set or a batch may *begin* below.) If an entry violates that, the response is
+truncated before it: a bit may have been flipped in transit, and then another fetch returns the
+right one. The caller decides when to conclude that the entry is corrupt.
 
-Of two entries that contradict each other, the response is cut before the first. If they come again,
-the one at fault is the one that the entry after both contradicts, too.
+If two entries contradict each other, the response is truncated before the first. If both are
+received again, the faulty entry is the one that the entry after both contradicts, too.
 
 - Current brokers note the high watermark, then read the log up to its current end. So a valid
-  response may go on beyond it (those of 3.9 do, once in thousands), and the next one, which
-  begins there, will not. Those of 0.8 note it last.
-- Current brokers return a compressed set whose end was compacted as one that ends below the
-  fetch offset. So a first entry below it is rejected once: if it comes again, it is ignored.
-- A broker finds an offset by the same corrupt headers. So an entry that is known to precede the
-  fetch offset is ignored if it comes first, whatever its offset.
+  response may extend beyond it (one in thousands with 3.9), but the next response, which begins
+  there, will not. Brokers of 0.8 note the high watermark last.
+- Current brokers return a compressed set whose end was compacted away as a set that ends below the
+  fetch offset. So a first entry below the fetch offset is rejected once; if it is received again,
+  it is ignored.
+- A broker finds the fetch offset by the same corrupt headers. So an entry that is known to precede
+  it is ignored if it comes first, whatever its offset.
 
 Source: Kafka 0.8.2.2 ``LogSegment.translateOffset``, ``KafkaApis.readMessageSet``; 3.9
 ``Partition.readRecords``, ``RecordsUtil.downConvert``.
@@ -51,7 +52,7 @@ _WITNESSES: Final = 2
 
 
 class BeyondEnd(CorruptRecord):
-    """An entry at or above the high watermark: on a busy log no fault, if seen once."""
+    """An entry at or above the high watermark: not a fault on a busy log, if seen only once."""
 
 
 class SetPosition(NamedTuple):
@@ -77,8 +78,8 @@ class TrustedRange(NamedTuple):
 
     Attributes:
         start: the position of the first entry that is not ignored.
-        stop: the position of the first invalid entry; the end of the set without one.
-        error: of that entry; its ``position`` is ``stop``. None without one.
+        stop: the position of the first invalid entry; the end of the set if all are valid.
+        error: the error of that entry, at position ``stop``; None if all are valid.
     """
 
     start: int
@@ -98,15 +99,15 @@ class _Entry(NamedTuple):
 
 
 def find_descent(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
-    """Find where offsets descend: an entry below the one before it, or not below ``end``.
+    """Find the first entry whose offset does not fit: it descends, or is not below ``end``.
 
-    An incomplete entry, or bytes that no reader would take for an entry, end the walk without
-    error.
+    The search ends without an error at an incomplete entry, and at bytes that no reader would take
+    for an entry.
 
     Returns:
-        None if all fit. Else the position of the entry before the first that does not fit: either
-        may be wrong. Or of that one itself, if none precedes it, or if its offset is at or above
-        ``end``.
+        None if all entries fit. Else the position of the entry before the first that does not fit,
+        since either may be wrong; or of the latter itself, if no entry precedes it or its offset is
+        at or above ``end``.
     """
     before, (position, low, is_first) = _pass_messages(data, entry_position, entry_position, end)
     size, header = len(data), _HEADER.unpack_from
@@ -147,7 +148,7 @@ def _pass_messages(
     at, floor = before.position, before.low
     if (count := _count_alike(data, entry_position, end)) > 1:
         stride = HEADER_BYTES + _HEADER.unpack_from(data, position)[1]
-        # The last of them is left to the caller, which records its position.
+        # The last of them is left to the loop below, which records its position.
         position += (count - 1) * stride
         low = _HEADER.unpack_from(data, position - stride)[0] + 1
     size, front = len(data) - _SMALLEST, _FRONT.unpack_from
@@ -195,17 +196,17 @@ def trusted_range(
 ) -> TrustedRange:
     """Validate the offsets of a set.
 
-    Entries that are corrupt in themselves are left to their reader, and count for nothing.
+    Entries with a wrong checksum are left to their reader; their offsets are not considered.
 
     Args:
         data: the whole set as received.
         fetch_offset: the requested offset.
-        high_watermark: of the same response, or of a later one.
+        high_watermark: that of the same response, or of a later one.
         is_again: whether a response to the same request was rejected before this one.
         max_decompressed_bytes: the limit when decompressing to find where a set begins.
         find: the engine's ``find_descent``.
     """
-    start = through = 0  # the ends of the ignored entries, and of those that may be
+    start = through = 0  # the ends of the ignored entries, and of those that may be ignored
     entry_position = SetPosition(0, fetch_offset, is_first=True)
     while (suspect := find(data, entry_position, high_watermark)) is not None:
         entry = _entry_at(data, suspect.position)
@@ -269,7 +270,7 @@ def _fault(
 
 
 def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
-    """Yield the next entries whose offsets count; the last one may be incomplete."""
+    """Yield the next entries with a valid checksum, at most two; the last may be incomplete."""
     found, count = _entry_at(data, entry.stop), 0
     while found is not None and count < _WITNESSES:
         if not found.is_whole or _is_sound(data, found):
@@ -281,7 +282,7 @@ def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
 def _first_behind(
     data: memoryview, entry: _Entry, high_watermark: int, max_decompressed_bytes: int
 ) -> int | None:
-    """Return the first offset of the next valid entry: no readable entry precedes it."""
+    """Return the first offset of the next valid entry, or None; nothing readable precedes it."""
     for found in _sound_behind(data, entry):
         if not found.is_whole or found.last >= high_watermark:
             continue
@@ -298,7 +299,7 @@ def _first_behind(
 
 
 def _entry_at(data: memoryview, position: int) -> _Entry | None:
-    """Return the header of an entry; None if no reader would take it for one."""
+    """Return the header of an entry; None if no reader would take the bytes for one."""
     if len(data) - position < HEADER_BYTES:
         return None
     first, size = _HEADER.unpack_from(data, position)
@@ -313,7 +314,7 @@ def _entry_at(data: memoryview, position: int) -> _Entry | None:
 
 
 def _last_of_batch(data: memoryview, position: int, stop: int, base_offset: int) -> int | None:
-    """Return the last offset of a whole batch; None if it is no batch."""
+    """Return the last offset of a whole batch; None if it is not a batch."""
     too_small = stop - position < MIN_BATCH_SIZE + HEADER_BYTES
     if data[position + _MAGIC_AT] != MAGIC or too_small:
         return None

@@ -1,8 +1,8 @@
-"""Records before they are made: plain tuples with the fields of ``Record``, in order.
+"""Holds records as plain tuples, with the fields of ``Record`` in order, until they are needed.
 
-A plain tuple takes a quarter of the time to make. And the garbage collector untracks it at its
-first pass, while it would traverse a ``Record`` again and again: so a row holds only bytes and
-plain numbers, its timestamp type included. Queued records are rows.
+A plain tuple takes a quarter of the time to make. The garbage collector also untracks it in its
+first pass, while it would traverse a ``Record`` again and again. For that, a row holds only bytes
+and plain numbers, even for its timestamp type. Queued records are rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 
 class Rows(Sequence[Record]):
-    """A sequence of records that are made on access, each time again.
+    """A sequence of records, which are made again on each access.
 
     Args:
         plain: the rows; not copied.
@@ -54,7 +54,7 @@ class Rows(Sequence[Record]):
 
 
 def as_records(rows: Iterable[Row]) -> list[Record]:
-    """Return a record of each row, bypassing the constructor for speed."""
+    """Return a record for each row, bypassing the constructor for speed."""
     make, kind, types = tuple.__new__, Record, _TYPES
     return [
         make(kind, (offset, key, value, timestamp, types[timestamp_type]))
@@ -63,5 +63,5 @@ def as_records(rows: Iterable[Row]) -> list[Record]:
 
 
 def as_tuples(records: Sequence[Record]) -> Sequence[Row]:
-    """Return the rows of ``Rows``; other sequences as they are: a record is a row, too."""
+    """Return the rows of ``Rows``, and other sequences unchanged: a ``Record`` is a row, too."""
     return records.plain if isinstance(records, Rows) else records

@@ -1,7 +1,7 @@
-"""Fetched records, and the slices of them that go to the caller, for both engines.
+"""Holds fetched records of both engines, and the slices of them that the caller gets.
 
-Fetched records wait in the form of their engine: runs, rows, or runs and then rows. Objects are
-made when a slice is handed over: records that nobody reads cost no object.
+Fetched records are kept in the form of their engine: runs, rows, or runs and then rows. Objects are
+made only when a slice is handed over, so records that nobody reads cost no object.
 """
 
 import sys
@@ -73,7 +73,7 @@ class RowsPart:
 
     @property
     def rows(self) -> list[Row]:
-        """Its rows, copied."""
+        """A copy of its rows."""
         return self._decoded.records.plain[self._start : self._stop]
 
     def take(self, count: int) -> "RowsPart":
@@ -129,10 +129,10 @@ class RowsPart:
 class RecordSlice:
     """Consecutive records of one partition, for one caller; immutable.
 
-    Each call of ``records`` makes them again.
+    Each call of ``records`` makes new objects.
 
     Args:
-        pieces: see below; so for the others.
+        pieces: see the attribute, also for the other arguments.
         next_offset: see there.
         leader_epoch: see there.
 
@@ -154,7 +154,7 @@ class RecordSlice:
 
     @classmethod
     def joined(cls, slices: "Sequence[RecordSlice]") -> "RecordSlice":
-        """Join consecutive slices, one at least: small responses need not be handed out singly."""
+        """Join one or more consecutive slices, so that small responses are handed out together."""
         last = slices[-1]
         if len(slices) == 1:
             return last
@@ -175,7 +175,7 @@ class RecordSlice:
         return sum(part.size_bytes for part in self.pieces)
 
     def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
-        """Make all its records.
+        """Make all records of the slice.
 
         Args:
             origin: their partition and deserializers.
@@ -225,13 +225,13 @@ class RecordSlice:
 
 
 class FetchedRecords:
-    """The content of a fetched record set that has not been taken yet.
+    """The records of a fetched record set that have not been taken yet.
 
     Thread: one at a time. Taking records does not affect slices taken before.
 
     Args:
         waiting: the records in order.
-        next_offset: see below; so for the others.
+        next_offset: see the attribute, also for the other arguments.
         valid_bytes: see there.
         first_entry_size_bytes: see there.
         last_leader_epoch: see there.
@@ -239,7 +239,7 @@ class FetchedRecords:
         refused_at: see there.
 
     Attributes:
-        next_offset: the next fetch offset, as of ``DecodedSet``. There may be progress without
+        next_offset: the next fetch offset, as in ``DecodedSet``. There may be progress without
             records.
         valid_bytes: the size of the entries read.
         first_entry_size_bytes: the size of the first entry if it is incomplete; else None.
@@ -247,7 +247,7 @@ class FetchedRecords:
         memory_bytes: the memory that it takes until it is released.
         last_leader_epoch: the leader epoch of the last batch read; -1 if unknown. It belongs to
             ``next_offset``.
-        refused_at: the position at which the core stopped and Python took over; None if not.
+        refused_at: the position at which the core stopped and Python took over; None if it did not.
     """
 
     __slots__ = (
@@ -310,12 +310,12 @@ class FetchedRecords:
 
     @property
     def first_offset(self) -> int | None:
-        """The offset of the first record left; None if none is."""
+        """The offset of the first record left; None if no record is left."""
         return next((part.first_offset for part in self._waiting if len(part)), None)
 
     @property
     def last_offset(self) -> int | None:
-        """The offset of the last record left; None if none is."""
+        """The offset of the last record left; None if no record is left."""
         return next((part.last_offset for part in reversed(self._waiting) if len(part)), None)
 
     def take(self, count: int) -> RecordSlice:
@@ -329,10 +329,10 @@ class FetchedRecords:
         return RecordSlice(parts, offset_behind(cast("int", last.last_offset)), last.leader_epoch)
 
     def take_records(self) -> tuple[Sequence[Record], int]:
-        """Remove all records; return them as a chunk of a stream holds them, and their memory.
+        """Remove all records; return them in the form of a stream's chunk, and their memory.
 
         Records of the native engine stay runs, unless some of the set were decoded in Python: then
-        all of them are made.
+        objects are made for all of them.
         """
         parts = self._take(sys.maxsize)
         if not parts:
@@ -361,7 +361,7 @@ class FetchedRecords:
 class FetchedDecoder(Protocol):
     """The type of ``decode_fetched``; the arguments are those of ``decode_record_set``.
 
-    With ``kept_codec`` the runs of whole batches of that codec keep the compressed bytes, too.
+    With ``kept_codec``, runs of whole batches of that codec also keep the compressed bytes.
     """
 
     def __call__(  # noqa: D102, PLR0913 - see above

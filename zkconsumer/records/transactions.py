@@ -1,18 +1,18 @@
-"""Decides which batches a consumer of committed records sees, by headers and markers.
+"""Decides which batches a consumer of committed records sees, from headers and markers.
 
-A transaction's records lie in the log among those of others, from its first one on, until a
-*marker* says whether they were committed or aborted. With ``isolation_level`` 1 a broker returns
-records below the *last stable offset*, before which no transaction is open, and lists the aborted
-transactions among them: the producer, and the offset of the first record. A batch is dropped from
-there until the producer's abort marker. Markers are never returned to the caller.
+A transaction's records are in the log among those of others, from its first record to the *marker*
+that commits or aborts it. With ``isolation_level`` 1 a broker returns records below the *last
+stable offset*, before which no transaction is open, and lists the aborted transactions among them,
+each with its producer and the offset of its first record. The producer's transactional batches are
+dropped from there to its abort marker. Markers are never returned to the caller.
 
 Rules that are easy to get wrong:
 
-- The list is valid for *one response*, for its fetch offset: a transaction that ended before it is
-  not listed. So each response gets its own filter, which has to see every batch with a producer
-  id, those below the fetch offset too: their markers end transactions.
+- The list is valid only for *one response* and its fetch offset: a transaction that ended before it
+  is not listed. So each response needs its own filter, which must see every batch with a producer
+  id, including those below the fetch offset: their markers end transactions.
 - A response's last stable offset is older than its records, so valid responses can hold records
-  beyond it. It is where a consumer's lag is measured, not where a response is truncated.
+  beyond it. A consumer's lag is measured from it, but a response is not truncated there.
 - A producer has one transaction at a time in a partition, but several in one response.
 
 Source: Kafka 0.11 ``Fetcher.PartitionRecords``, 3.9 ``CompletedFetch``, ``Partition.readRecords``;
@@ -46,7 +46,7 @@ class IsolationLevel(IntEnum):
 
 
 class Marker(IntEnum):
-    """The content of a control batch; OTHER is one for brokers, or an unknown one."""
+    """The kind of marker in a control batch; OTHER: for brokers, or unknown."""
 
     ABORT = 0
     COMMIT = 1
@@ -57,7 +57,7 @@ def marker_of(key: bytes | None) -> Marker:
     """Parse the key of a control batch's record: ``version int16 | type int16``, perhaps more.
 
     Raises:
-        ValueError: it is malformed.
+        ValueError: the key is malformed.
     """
     if key is None or len(key) < _KEY.size:
         raise ValueError("control record without a type")
@@ -68,10 +68,10 @@ def marker_of(key: bytes | None) -> Marker:
 
 
 class CommittedFilter:
-    """Tells which batches of one response, in log order, belong to aborted transactions.
+    """Decides, in log order, which batches of one response are dropped: aborted ones and markers.
 
     Args:
-        aborted: as in the response, in any order; None if it has no list.
+        aborted: the aborted transactions of the response, in any order; None if it has no list.
     """
 
     __slots__ = ("_open", "_to_come")
@@ -91,7 +91,7 @@ class CommittedFilter:
 
         Args:
             to_come: the aborted transactions that have not begun yet.
-            in_aborted: the producers within an aborted transaction.
+            in_aborted: the ids of the producers within an aborted transaction.
         """
         made = cls(to_come)
         made._open.update(in_aborted)
@@ -101,8 +101,8 @@ class CommittedFilter:
         """Return whether the next batch is to be dropped.
 
         Args:
-            header: the batch's.
-            marker: its marker; None: it is no control batch, or its marker can't be read.
+            header: the batch's header.
+            marker: the batch's marker; None: it is not a control batch, or can't be read.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return header.is_control
@@ -124,8 +124,8 @@ def readable_end(
     """Return the offset up to which a consumer can read; None if unknown. Lag is measured from it.
 
     Args:
-        high_watermark: of a Fetch response, -1 if unknown.
-        last_stable_offset: of the same, -1 if unknown (and in responses before version 4).
+        high_watermark: that of a Fetch response, -1 if unknown.
+        last_stable_offset: that of the same response, -1 if unknown (always before version 4).
         isolation: the consumer's isolation level.
     """
     committed = isolation is IsolationLevel.READ_COMMITTED

@@ -1,4 +1,4 @@
-"""The fastest path, for the commonest messages: small ones of magic 0 with a value and no key.
+"""The fastest path, for the most common messages: small, of magic 0, with a value and no key.
 
 Their layout follows from their size, so one ``struct`` of that size reads a whole message, and the
 CRC of the bytes before the value is known in advance. Anything else, valid or not, is left to
@@ -14,7 +14,7 @@ from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE, Gathered
 from zkconsumer.records.memory import VALUE_ONLY_BYTES
 
 _LARGEST = 2048
-"""The largest entry size with a shape, which limits their number; each takes less than 1 KB."""
+"""The largest entry size with a shape, to limit their number; a shape takes less than 1 KB."""
 
 _SIZE_AT = 8
 _SIZE = struct.Struct(">i")
@@ -65,7 +65,7 @@ def read_unkeyed(data: bytes, position: int, gathered: Gathered) -> int:
     """Read unkeyed messages as long as their offsets ascend from the fetch offset on.
 
     Returns:
-        The position of the first entry that may be anything else; it may be one of these, too.
+        The position of the first entry not read, which may still be an unkeyed message.
     """
     start, rows = position, gathered.rows
     count = len(rows)
@@ -106,7 +106,7 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
 
 
 def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
-    """Read messages of any sizes; each determines the size of the next, so the last one is left."""
+    """Read messages of any size, each with the size of the next, so the last is left unread."""
     if len(data) - position < _OVERHEAD_BYTES:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
@@ -123,7 +123,7 @@ def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
             last = offset
             position += stride
     except (KeyError, struct.error):
-        # A size without a shape; or the data ends.
+        # A size without a shape, or the end of the data.
         pass
     return position
 

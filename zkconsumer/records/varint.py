@@ -1,7 +1,8 @@
-"""Integers of variable size, as in record batches (magic 2).
+"""Reads and writes integers of variable size, as in record batches (magic 2).
 
-Seven bits a byte, the lowest first; the high bit says that another byte follows. Signed numbers are
-zigzag before that: 0, -1, 1, -2 are 0, 1, 2, 3. An int32 takes at most five bytes, an int64 ten.
+Each byte holds seven bits, the lowest first; its high bit is set if another byte follows. Signed
+numbers are zigzag-encoded first: 0, -1, 1, -2 become 0, 1, 2, 3. An int32 takes at most five
+bytes, an int64 ten.
 
 Source: Kafka 0.11 ``ByteUtils.readVarint``, ``readVarlong``; KIP-98.
 """
@@ -16,7 +17,7 @@ def _reader(bits: int) -> Callable[[bytes, int], tuple[int, int]]:
         byte = data[position]
         if byte < 0x80:
             return byte >> 1 ^ -(byte & 1), position + 1
-        # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
+        # Two bytes are as common: sizes from 64 bytes on, time deltas from 64 ms on.
         second = data[position + 1]
         if second < 0x80:
             return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
@@ -29,11 +30,11 @@ read_varint = _reader(32)
 """Return an int32 and the position after it.
 
 Raises:
-    IndexError: the data ends within it.
-    ValueError: it does not fit into 32 bits.
+    IndexError: the data ends within the number.
+    ValueError: the number does not fit into 32 bits.
 """
 read_varlong = _reader(64)
-"""The same for an int64."""
+"""Return an int64 and the position after it; else like ``read_varint``."""
 
 
 def varint(number: int) -> bytes:

@@ -1,8 +1,8 @@
-"""The framing that snappy-java puts around raw snappy blocks, and their announced sizes.
+"""Reads and writes snappy-java's frames around raw snappy blocks, and reads the blocks' sizes.
 
 A stream is 16 bytes of header (magic, version, lowest compatible version), then blocks: a
 big-endian int32 length and that many bytes of raw snappy. Some producers that do not run on the
-JVM send one raw snappy block without any of this; the readers of the original take both.
+JVM send one raw snappy block without a frame; the original's readers accept both.
 
 Source: snappy-java ``SnappyInputStream`` and ``SnappyOutputStream``.
 """
@@ -16,7 +16,7 @@ BLOCK_BYTES = 32768
 """The size of a block of the original's producer, before compression."""
 
 _MAX_EXPANSION = 32
-"""Snappy's densest element writes 64 bytes for 3; a block that announces more is invalid."""
+"""Snappy's densest element expands 3 bytes to 64; a block that announces more is invalid."""
 
 _INT32 = struct.Struct(">i")
 
@@ -48,7 +48,7 @@ def blocks_in(data: bytes) -> Iterator[bytes]:
 
 
 def uncompressed_size(block: bytes) -> int:
-    """Return the announced size of a raw snappy block once decompressed.
+    """Return the decompressed size that a raw snappy block announces.
 
     Raises:
         ValueError: the header is malformed, or announces more than the block can hold.

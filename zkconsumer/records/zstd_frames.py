@@ -1,4 +1,4 @@
-"""Finds where zstd frames end, by their sizes alone: the library does not report truncated input.
+"""Checks by their sizes that zstd frames are whole: the library does not report truncated input.
 
 A frame is a magic, a header, blocks with headers of three bytes, and perhaps a checksum. Frames can
 be concatenated; some are skippable.
