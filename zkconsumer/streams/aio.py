@@ -1,4 +1,4 @@
-"""``async for message in stream``: wait for a stream's messages in an event loop.
+"""Waits for a stream's messages in an event loop: ``async for message in stream``.
 
 Available messages are returned without a thread or a callback. Only if there is none does the
 stream listen to its queue: a producer's thread then notifies the loop, once for any number of puts.
@@ -57,7 +57,7 @@ class _Wait:
         self._is_signalled = False
 
     def _on_notice(self) -> None:
-        # First: a later signal schedules again, an earlier one is seen by this wake-up.
+        # Cleared first: a later signal schedules again, an earlier one is seen by this wake-up.
         self._is_scheduled = False
         self._is_signalled = True
         self._rouse()
@@ -106,7 +106,7 @@ class AsyncReader(Generic[K, V]):
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            # In a child that was forked inside a task no loop is running.
+            # No loop is running in a child that was forked inside a task.
             self._reader.check()
             raise
         if loop.time() < self._burst_ends_s:
@@ -139,7 +139,7 @@ class AsyncReader(Generic[K, V]):
             elif need is Need.END:
                 raise StopAsyncIteration
             elif need is not Need.NOTHING and not is_listening:
-                # Check once more, for what came before the listener was set.
+                # The queue is checked once more, for items put before the listener was set.
                 self._queue.listen(wait.signal)
                 is_listening = True
             elif need is not Need.NOTHING:
@@ -180,7 +180,7 @@ class AsyncReader(Generic[K, V]):
             if is_same and future.get_loop() is loop:
                 return self._in_flight
         future = loop.run_in_executor(None, task.run)
-        # If no reader comes back for it, its error need not be logged.
+        # If no reader collects the result, asyncio should not log its error.
         future.add_done_callback(_drain)
         self._in_flight = task, future
         return self._in_flight

@@ -1,4 +1,4 @@
-"""A stream's messages as Arrow record batches; this needs pyarrow, which is optional.
+"""Converts a stream's messages to Arrow record batches; needs pyarrow, which is optional.
 
 The columns are those of Spark's Kafka source. Keys and values are the bytes of the log; no decoder
 is called.
@@ -42,7 +42,7 @@ SCHEMA = pa.schema(
         pa.field("timestampType", pa.int32(), nullable=False),
     ]
 )
-"""``timestamp`` is -1 ms, as in Spark, and ``timestampType`` -1 where the log has none."""
+"""If the log has no timestamp, it is -1 ms, as in Spark, and ``timestampType`` is -1."""
 
 
 class ArrowBatches(Generic[K, V]):
@@ -99,8 +99,8 @@ class ArrowBatches(Generic[K, V]):
             cursor = self._reader.ready_cursor() if need is Need.NOTHING else None
             if cursor is not None:
                 batch, position, next_offset = _batch_of(cursor, self._most, self.schema)
-                # After the last call: the batch and its offsets are handed over together or not at
-                # all.
+                # The last call, so that the batch and its offsets are handed over together or not
+                # at all.
                 if self._reader.transfer_part(cursor, position, next_offset):
                     return batch
             elif isinstance(need, BlockingTask):
@@ -122,10 +122,10 @@ class ArrowBatches(Generic[K, V]):
 
 
 class _UntilQuiet(Generic[K, V]):
-    """Iterates over batches with rows; ends when none comes in time.
+    """Iterates over batches with rows; ends when no batch arrives in time.
 
-    Not a generator: after an error it goes on, as the stream does. A generator would have ended,
-    and its reader would take that for the end of the topic.
+    Not a generator, since it continues after an error, as the stream does. A generator would have
+    ended, which its reader would take for the end of the topic.
     """
 
     def __init__(self, batches: ArrowBatches[K, V]) -> None:
@@ -146,7 +146,7 @@ class _UntilQuiet(Generic[K, V]):
 
 
 class _Peeked:
-    """A ``RecordPiece`` of a cursor's next messages; streams have no column of headers."""
+    """A ``RecordPiece`` of a cursor's next messages; streams have no headers column."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -178,7 +178,7 @@ def _batch_of(
 
 
 def _peeked(cursor: Any, most: int) -> tuple[Parts, Any]:
-    """Return runs or rows, and the position after them; Any: one of two classes."""
+    """Return runs or rows, and the position after them; ``cursor`` is of one of two classes."""
     if isinstance(cursor, PythonChunkCursor):
         rows, position = cursor.peek_rows(most)
         return [rows], position

@@ -1,6 +1,6 @@
-"""Arrow batches as a C stream, which any Arrow library reads; selection of their columns.
+"""Exports Arrow batches as a C stream, which any Arrow library can read, and selects columns.
 
-pyarrow does the exporting. docs/decisions/0061 says what such a stream of a topic is.
+pyarrow does the exporting. docs/decisions/0061 describes such a stream of a topic.
 
 Source: Arrow's C stream interface and PyCapsule interface.
 """
@@ -51,19 +51,19 @@ def capsule_of(
 
     Args:
         schema: the schema of all columns.
-        read: begins to read batches of the schema that it is called with.
+        read: returns an iterator over batches of the schema that it is called with.
         requested_schema: the capsule of a schema, whose columns alone are made, in its order;
             pyarrow casts them to its types. None: all columns, uncast.
 
     Raises:
         ValueError: a column is unknown or repeated, or there is none.
-        pyarrow.ArrowException: a column can't be cast so.
+        pyarrow.ArrowException: a column can't be cast to the requested type.
     """
     requested = None
     if requested_schema is not None:
         wanted = pa.schema(_RequestedSchema(requested_schema))
         schema = chosen(schema, wanted.names)
-        # The capsule that we were given is used up.
+        # The capsule that was passed in is used up.
         requested = wanted.__arrow_c_schema__()
     reader = pa.RecordBatchReader.from_batches(schema, read(schema))
     return reader.__arrow_c_stream__(requested)

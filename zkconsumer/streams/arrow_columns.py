@@ -1,6 +1,6 @@
-"""Records of either engine as Arrow columns and batches: for streams, polls and Spark.
+"""Converts records of either engine to Arrow columns and batches: for streams, polls and Spark.
 
-A column is filled by one copy of every key and value; columns that are not wanted are not made.
+Every key and value is copied once, into its column; columns that are not wanted are not made.
 
 Source: Arrow's columnar format, variable-size binary layout.
 """
@@ -33,11 +33,11 @@ _KINDS: Final = {
     "timestamp": TIMESTAMP,
     "timestampType": pa.int32(),
 }
-"""The columns made of records, by the names of Spark's Kafka source."""
+"""The columns made from records, by the names of Spark's Kafka source."""
 
 
 class RecordPiece(Protocol):
-    """Consecutive records of one partition; ``RecordSlice`` is one."""
+    """Consecutive records of one partition, such as a ``RecordSlice``."""
 
     def __len__(self) -> int: ...
 
@@ -57,8 +57,8 @@ class RecordColumns:
 
     Attributes:
         count: the length of each column.
-        arrays: the columns that were wanted, by name; ``timestamp`` is -1 ms where the log has
-            none, and ``timestampType`` as of ``model.TimestampType``.
+        arrays: the columns that were wanted, by name; ``timestamp`` is -1 ms if the log has none,
+            and ``timestampType`` is a number of ``model.TimestampType``.
         timestamp_count: the number of timestamps that are not negative.
     """
 
@@ -67,7 +67,7 @@ class RecordColumns:
     timestamp_count: int
 
     def column(self, field: pa.Field) -> pa.Array:
-        """Return the column of a field, with nulls for timestamps if it allows them."""
+        """Return the column of a field; if it allows nulls, missing timestamps are null."""
         made = self.arrays[field.name]
         if field.name != "timestamp" or not field.nullable or self.timestamp_count == self.count:
             return made
@@ -83,8 +83,8 @@ class RecordColumns:
 def assemble(schema: pa.Schema, pieces: Pieces) -> pa.RecordBatch:
     """Make one batch of all records, in order; it may have no rows.
 
-    Where the log has no timestamp, it is null if the schema allows that, else -1 ms. ``headers``
-    are null for records without any.
+    If the log has no timestamp, it is null if the schema allows that, else -1 ms. ``headers`` are
+    null for records without any.
 
     Args:
         schema: the schema of the columns to make: some of Spark's Kafka source.
@@ -97,7 +97,7 @@ def assemble(schema: pa.Schema, pieces: Pieces) -> pa.RecordBatch:
     found = _columns_of([part for _, piece in pieces for part in piece.parts()], schema.names)
     if not found:
         return no_rows(schema)
-    # One column each for all pieces: the parts' columns are copied once.
+    # Each of these is made once for all pieces; the parts' columns are copied once.
     whole = {
         field.name: _OF_PIECES[field.name](pieces, field.type)
         for field in schema
@@ -133,8 +133,8 @@ def data_bytes(parts: Parts) -> int:
 def repeated_text(text: str, count: int) -> pa.Array:
     """Make a column that repeats a string `count` times.
 
-    ``pyarrow.scalar`` would import pandas wherever that is installed: a third of a second, before
-    the first record.
+    ``pyarrow.scalar`` would import pandas if that is installed, which takes a third of a second
+    before the first record.
     """
     data = text.encode()
     return _repeated(pa.string(), [None, struct.pack("=ii", 0, len(data)), data], count)
@@ -194,7 +194,7 @@ def columns_of_rows(rows: Sequence[Row], wanted: Collection[str] = _KINDS.keys()
 
 
 def _columns_of(parts: Parts, wanted: Collection[str]) -> list[RecordColumns]:
-    """Make columns of rows, runs, or both; neighbours of one kind together."""
+    """Make columns of rows, runs, or both; adjacent parts of one kind together."""
     found: list[RecordColumns] = []
     for kind, group in groupby(parts, type):
         some: Any = list(group)  # lists of rows, or runs
@@ -228,7 +228,7 @@ _OF_PIECES: Final[Mapping[str, Callable[[Pieces, pa.DataType], pa.Array]]] = {
     "partition": _partitions,
     "headers": _headers,
 }
-"""The functions that make the columns that do not depend on the form of the records."""
+"""The functions for the columns that do not depend on the form of the records."""
 
 
 def _joined(arrays: Sequence[pa.Array]) -> pa.Array:
@@ -240,7 +240,7 @@ def _repeated(kind: pa.DataType, buffers: _Buffers, count: int) -> pa.Array:
 
 
 def _array(kind: pa.DataType, count: int, buffers: _Buffers) -> pa.Array:
-    # Whoever shares a batch must not change it: the memory of large columns is writable.
+    # Read-only, since batches are shared, and the memory of large columns is writable.
     arrow_buffers = [
         None if buffer is None else pa.py_buffer(memoryview(buffer).toreadonly())
         for buffer in buffers

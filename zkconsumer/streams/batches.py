@@ -1,12 +1,12 @@
-"""Batches: lists of messages from several chunks and partitions.
+"""Reads batches: lists of messages from several chunks and partitions.
 
 No offset moves while a batch is gathered: chunks are taken off the queue and read. Then the whole
 batch is handed over by stores that no signal handler can separate. From then on it is treated like
-a single message: it is consumed when the next one is requested.
+a single message: it is consumed when the next batch or message is requested.
 
 A batch ends early before anything that interrupts the messages: an unreadable record, an error, the
-end, and with ``at_most_once`` the next commit (so that never more than one chunk of a partition can
-be lost). Source: none.
+end, and with ``at_most_once`` the next commit (so that at most one chunk of a partition can be
+lost). Source: none.
 """
 
 from collections.abc import Callable, Sequence
@@ -78,7 +78,7 @@ class BatchReader(ChunkReader[K, V]):
                 before.chunk = None
             # Only plain stores from here on: the current chunk becomes the batch's last.
             cursor.chunk = handed_over_batch.chunk
-            # A claim that was given up may have emptied its chunk: then the position is void.
+            # A claim that was given up may have emptied its chunk: then the position is invalid.
             if handed_over_batch.chunk.claim.active:
                 cursor.position = handed_over_batch.position
             self._cursor = cursor
@@ -188,7 +188,7 @@ class BatchReader(ChunkReader[K, V]):
         return tuple(dict.fromkeys((*super()._available(), *last, *list(self._ahead))))
 
     def _count_out(self, pieces: list[BatchPiece[K, V]]) -> None:
-        """Uncount the messages of claims that were given up, which are not handed over."""
+        """Subtract the messages of given-up claims, which are not handed over, from the counts."""
         for piece in pieces:
             if not piece.chunk.claim.active:
                 self._count(piece.chunk, -len(piece.messages))
@@ -198,7 +198,7 @@ class BatchReader(ChunkReader[K, V]):
         return chunk.poison is None and self._commit_ahead is None
 
     def _chunk_ahead(self, index: int) -> Item | None:
-        """Return the chunk at this index ahead, else the queue's head if it is no chunk."""
+        """Return the chunk at this index ahead, or the queue's head if that is not a chunk."""
         if index < len(self._ahead):
             return list(self._ahead)[index]
         while (item := self._queue.head(0)) is not None:
@@ -222,7 +222,7 @@ class BatchReader(ChunkReader[K, V]):
             self._queue.remove()
 
     def _look(self, *, is_shut: bool) -> Need | BlockingTask:
-        """See ``ChunkReader``; chunks that were taken already come first."""
+        """See ``ChunkReader``; chunks already taken off the queue come first."""
         for chunk in self._ahead:
             if self._taken is not None and self._queue.head(0) is self._taken:
                 self._drop(self._taken)
@@ -235,7 +235,7 @@ class BatchReader(ChunkReader[K, V]):
                 else:
                     self._count(chunk, -len(chunk.records))
                     self._queue.done_with(chunk)
-                # A plain store after those in there.
+                # A plain store, after those of ``_start``.
                 self._ahead = rest
             return Need.NOTHING
         return super()._look(is_shut=is_shut)
@@ -303,7 +303,7 @@ class Batches(Generic[K, V]):
                     return []
 
     def _grow(self, pieces: list[BatchPiece[K, V]]) -> Need | BlockingTask:
-        """Add what is available to the pieces; return NOTHING if they are complete or can begin."""
+        """Add available messages; return NOTHING if complete, or if this must be repeated."""
         if not pieces:
             found = self._reader.first_piece(self._most)
             if not isinstance(found, BatchPiece):

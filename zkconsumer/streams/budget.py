@@ -1,9 +1,9 @@
-"""The limit of bytes in the queues of one connector (``queued.max.bytes``). Pure.
+"""Limits the bytes in the queues of one connector (``queued.max.bytes``). Pure.
 
 Every queue has an equal share and borrows from no other. A borrowed share would be missing when
-its owner needs it, and would come back only when another stream reads on: a slow stream would hold
-up a quick one. So there is no shared counter either: each queue counts what is in it, and the chunk
-that its stream is reading.
+its owner needs it, and would be returned only when another stream reads on: a slow stream would
+hold up a fast one. So there is no shared counter either: each queue counts its own chunks, and the
+chunk that its stream is reading.
 
 The maximum memory of all fetching, however slow the streams are:
 
@@ -13,10 +13,10 @@ The maximum memory of all fetching, however slow the streams are:
 - for each fetcher, ``fetch.max.bytes``: arriving and waiting compressed sets together, since no
   partition is fetched while a part of its response waits. Twice that while waiting sets are copied
   out of a response. (4 KiB for each partition, if that is more.) An entry larger than its part is
-  fetched all the same, one at a time for each queue, and only when the queue has capacity.
+  still fetched, one at a time for each queue, and only when the queue has capacity.
 - for each fetcher and stream, the entry last decompressed, if it was larger than the free bytes: a
-  compressed set decompresses only as a whole (``fetch.max.decompressed.bytes`` at most, in small
-  records up to eight times as much).
+  compressed set decompresses only as a whole (at most ``fetch.max.decompressed.bytes``; as small
+  records, up to eight times as much).
 - for the process, four buffers of up to 4 MiB that the native core keeps for reuse.
 """
 
@@ -37,7 +37,7 @@ class ByteBudget:
 
     @property
     def share_bytes(self) -> int:
-        """The bytes each queue may use: the limit over the number of queues, at least one."""
+        """The bytes each queue may use: the limit divided by the number of queues, at least 1."""
         return max(1, self.limit_bytes // max(1, len(self._queues)))
 
     def enter(self, queue: object, on_change: Callable[[], None] | None = None) -> None:

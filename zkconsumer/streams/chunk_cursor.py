@@ -1,9 +1,9 @@
-"""The chunk that a stream is reading, message by message.
+"""Reads a stream's current chunk message by message.
 
 A signal handler may run after every call from Python to a built-in function, and what the call
 returned is lost if the handler raises. It can't run after a plain store, nor between an iterator
 and its ``for``. So a cursor yields its messages as an iterator, and everything else is set by
-stores: the native cursor keeps the same guarantee.
+stores. The native cursor gives the same guarantee.
 
 Only the stream's thread uses a cursor.
 """
@@ -30,12 +30,12 @@ class ChunkCursor(Protocol[K, V]):
     claim's ``consumed_offset`` becomes ``delivered_offset``, whatever follows. Then the next
     message moves ``delivered_offset`` (and ``consumed_offset`` if the current message counts as
     consumed) to its offset + 1, without a point at which a signal handler could run.
-    ``StopIteration`` means that there is none *now*: no chunk, its claim given up, the lease
+    ``StopIteration`` means no message *now*: no chunk, its claim given up, the lease
     expired, or all handed over. It may be called again at any time.
 
     Attributes:
         chunk: the current chunk, if any. Storing one begins it at its first message; storing None
-            forgets it. Neither touches the claim.
+            forgets it. Neither changes the claim.
         position: how far the chunk was handed over, in either engine's form; storing what ``peek``
             returned moves it on. The claim's progress is then up to the storing code.
     """
@@ -62,7 +62,7 @@ class ChunkCursor(Protocol[K, V]):
     def peek(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Any]:
         """Return the next messages, at most ``most``, and the position after them.
 
-        Hands nothing over, moves nothing, and checks neither claim nor lease.
+        Hand nothing over, move no offset, and check neither claim nor lease.
         """
         ...
 
@@ -71,8 +71,8 @@ class ChunkCursor(Protocol[K, V]):
     ) -> Iterator[MessageAndMetadata[K, V]]:
         """Yield this cursor's messages, and when it has none, those that ``slow`` returns.
 
-        ``slow`` ends it by ``StopIteration``. Any other error is raised, and the next call goes on.
-        Several such iterators may exist at a time.
+        ``slow`` ends this by ``StopIteration``. Any other error is raised, and the next call
+        continues. Several such iterators may exist at a time.
         """
         ...
 
@@ -153,9 +153,9 @@ class PythonChunkCursor(Generic[K, V]):
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
         """See ``ChunkCursor``."""
-        # An error ends a generator for good. So there are as many as needed, one after another,
-        # until one of them records that the end has come. Between them and the caller no Python
-        # frame runs, and so no signal handler.
+        # An error ends a generator for good. So there are as many generators as needed, one after
+        # another, until one of them records the end. Between them and the caller no Python frame
+        # runs, and so no signal handler.
         ends: list[object] = []
         numbers = iter(ends.__len__, 1)
         return chain.from_iterable(map(self._turn, repeat(slow), repeat(ends), numbers))
@@ -163,7 +163,7 @@ class PythonChunkCursor(Generic[K, V]):
     def _turn(
         self, slow: Callable[[], MessageAndMetadata[K, V]], ends: list[object], _number: int
     ) -> Iterator[MessageAndMetadata[K, V]]:
-        """Yield what is left of the current chunk, then one message of ``slow`` if it has any.
+        """Yield the rest of the current chunk, then one message of ``slow`` if it has any.
 
         All iterators over the chunk share its position, which is an iterator itself.
         """

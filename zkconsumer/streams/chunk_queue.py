@@ -1,8 +1,8 @@
-"""The queue of a stream in Python.
+"""Implements the queue of a stream in Python.
 
 There is no counter of chunks or bytes that could go wrong: both are summed over the queue and the
-chunk being read. So freeing bytes means forgetting a chunk, which is one store and may be done
-twice. It relies on single operations of ``deque`` being atomic.
+chunk being read. So bytes are freed by forgetting a chunk, which is a single store and may be
+repeated. The queue relies on single operations of ``deque`` being atomic.
 """
 
 import sys
@@ -20,10 +20,10 @@ class PythonStore:
     """The contents of a queue, in Python; the native ``_core.Queue`` documents each method.
 
     Args:
-        max_chunks: how many chunks of active claims it takes.
+        max_chunks: the maximum number of chunks of active claims.
 
     Attributes:
-        waiters: called once there may be capacity.
+        waiters: the functions to call once there may be capacity.
     """
 
     def __init__(self, max_chunks: int) -> None:
@@ -78,7 +78,7 @@ class PythonStore:
     @property
     def used_bytes(self) -> int:
         """See ``_core.Queue``."""
-        # In this order: a chunk that is removed meanwhile counts twice.
+        # In this order, so that a chunk removed meanwhile counts twice, rather than not at all.
         queued = sum(item.size_bytes for item in list(self._items) if isinstance(item, Chunk))
         pending = self._pending
         return queued + (pending.size_bytes if pending is not None else 0)
@@ -113,7 +113,7 @@ class PythonStore:
         if timeout_ms == 0 and not self._woken:
             return None
         for nap_ms in naps(timeout_ms):
-            # An event only wakes: what counts is the queue.
+            # The event only wakes this thread: the queue's contents decide.
             while not self._items and not self._woken and self._wakeup.wait(nap_ms):
                 pass
             if self._items:
@@ -164,7 +164,7 @@ class PythonStore:
 
 
 class ChunkQueue(StreamQueue):
-    """See ``StreamQueue``.
+    """The ``StreamQueue`` of the engine in Python.
 
     Args:
         max_chunks: ``queued.max.message.chunks``; chunks of claims that were given up don't count.

@@ -1,11 +1,11 @@
-"""What the connector's automatic commits guarantee about the messages they cover.
+"""Defines what the connector's automatic commits guarantee about the messages they cover.
 
 =================  ==========================================  ===================================
 mode               a message is consumed                       a crash
 =================  ==========================================  ===================================
-``at_least_once``  when the next one is asked for              repeats some messages, loses none
+``at_least_once``  when the next one is requested              repeats some messages, loses none
 ``scala``          when it is handed over, before the caller   repeats some, may lose the current
-                   has it                                      message of each stream
+                   receives it                                 message of each stream
 ``at_most_once``   when it is handed over; its offset was      repeats none, may lose the rest of
                    committed before                            one chunk of each partition
 =================  ==========================================  ===================================
@@ -22,8 +22,8 @@ CommitAhead = Callable[[PartitionClaim, int], bool]
 """Commits this offset for the claim before any message below it is handed over; may block.
 
 True: committed. False: the claim is no longer ours, or another member committed further. Raises
-``ZkConsumerError`` if it failed or the outcome is unknown: the stream raises that, and tries the
-same again on the next call. Thread: any."""
+``ZkConsumerError`` if it failed or the outcome is unknown: the stream raises that, and retries the
+commit on the next call. Thread: any."""
 
 
 class Delivery(StrEnum):

@@ -1,12 +1,12 @@
 """Stop streams from handing out messages while ownership is uncertain.
 
-A ZooKeeper session lives for its time-out after the last request that reached a server. We know
-when we sent the last request that got a response; that was earlier. For a share of the time-out
-from then on no other member can own our partitions. After that streams wait, even in the middle of
-a chunk, until ZooKeeper responds again. In a forked child they never continue.
+A ZooKeeper session lives for its time-out after the last request that reached a server. We only
+know when we sent the last request that got a response, which was earlier. For a share of the
+time-out from then on, no other member can own our partitions. After that, streams wait, even in the
+middle of a chunk, until ZooKeeper responds again. In a forked child they never continue.
 
-The clock is read for each message handed out: by cursors in the lease, by all others here. So it
-does not matter which thread runs first after the whole process was suspended.
+The clock is read for each message handed out: by cursors through the lease, by all other code here.
+So it does not matter which thread runs first after the whole process was suspended.
 
 Source: none; Kafka 0.8.2.2 reads on until it learns that its session has ended.
 """
@@ -33,7 +33,7 @@ _LEAST_INTERVALS: Final = 2
 
 
 class _Pause:
-    """The state of one pause. It takes no lock: a stream's thread may be interrupted."""
+    """The state of one pause. It takes no lock, as a stream's thread may be interrupted."""
 
     __slots__ = ("message", "met_ms", "over", "unsaid")
 
@@ -51,10 +51,10 @@ class DeliveryGate:
         clock: the time.
         allowed_silence_ms: how long streams go on without a response from ZooKeeper.
         observation: receives each pause once, when a stream meets it.
-        guard: the connector's; None: one of this process.
+        guard: the connector's; None: a new one for this process.
 
     Attributes:
-        lease: until when the gate is open; checked by cursors for each message.
+        lease: ends when the gate shuts; cursors check it for each message.
         suspect_since_ms: since when there has been no connection; None: connected.
     """
 
@@ -79,13 +79,13 @@ class DeliveryGate:
         self._guard.on_fork(self._shut_for_good)
 
     def add_waker(self, wake: Callable[[], None]) -> None:
-        """Call this function when delivery may continue; it must only notify. Thread: any."""
+        """Call ``wake`` whenever delivery may continue; it must only notify. Thread: any."""
         self._wakers.append(wake)
 
     def received(self, sent_ms: int, interval_ms: int) -> None:
         """Record a response of ZooKeeper. Thread: the one that calls ``trust``.
 
-        Without a connection it counts only from the next ``trust`` on.
+        While the connection is lost, it takes effect only with the next ``trust``.
 
         Args:
             sent_ms: when the request was sent, by the clock of the gate.
@@ -115,13 +115,13 @@ class DeliveryGate:
         """Return whether nothing may be handed out now. Thread: any.
 
         Raises:
-            ConsumerForked: this is a forked child, where nothing ever may.
+            ConsumerForked: this is a forked child, where nothing may ever be handed out.
         """
         self._guard.check()
         pause, until_ms = self._pause, self._until_ms
         if until_ms is None or (now_ms := self._clock.now_ms()) < until_ms:
             return False
-        # ``_open`` reads ``met_ms`` after it set the time: it wakes us, or we see the new time.
+        # ``_open`` reads ``met_ms`` after setting the time: it wakes us, or we see the new time.
         if pause.met_ms is None:
             pause.met_ms = now_ms
         if self._until_ms != until_ms:
@@ -162,7 +162,7 @@ class DeliveryGate:
         log.warning("delivery pauses: ZooKeeper has not responded for %d ms", silent_ms)
         self._observation.report(DeliveryPaused(silent_ms))
         pause.message.append(None)
-        # It may have ended while its begin was being reported.
+        # The pause may have ended while its beginning was being reported.
         if pause.over:
             self._report_end(pause)
 

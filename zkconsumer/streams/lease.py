@@ -1,8 +1,8 @@
-"""The time until which a stream may hand out messages, compared with a fresh clock for each one.
+"""Limits how long a stream may hand out messages: a time, checked for each message.
 
 A flag set by another thread comes too late if all threads were stopped together (SIGSTOP, a
-suspended machine): the reading thread may be the first to resume. So it is a time, and the code
-that hands a message out compares it with the clock itself.
+suspended machine): the reading thread may be the first to resume. So the lease is a time, and the
+code that hands out a message compares it with a fresh reading of the clock itself.
 """
 
 import math
@@ -14,17 +14,17 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 
 class PureLease:
-    """The lease in Python; without an end at first.
+    """The lease in Python; at first it has no end.
 
-    Its clock does not count time in which the machine was suspended. The gate does, before each
-    chunk: the clock that counts such time takes twice as long to read.
+    Its clock does not count the time in which the machine is suspended. The gate's does, and is
+    read before each chunk: such a clock takes twice as long to read.
 
     Args:
         clock: the clock of its end.
 
     Attributes:
         now_s: returns the time.
-        until_s: from this time on nothing may be handed out. Written by one thread, read by any.
+        until_s: the time from which nothing may be handed out. Written by one thread, read by any.
     """
 
     __slots__ = ("_clock", "now_s", "until_s")

@@ -39,9 +39,9 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
     r"""A message with its position in the log.
 
     ``key`` and ``value`` are decoded on access, as in the original since 0.8.1: a decoder that
-    raises does so at that access, and the stream goes on undisturbed.
+    raises does so at that access, and the stream is not affected.
 
-    Messages of the native core are instances, too, by ``isinstance``.
+    ``isinstance`` is true of the native core's messages, too.
 
     Args:
         topic_partition: the partition it was read from.
@@ -59,7 +59,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
     """
 
     __slots__ = ("_origin", "_record")
-    # A cursor sets these two itself: one more call would cost more than all else it does.
+    # A cursor sets these two itself: a call would take longer than everything else it does.
     _origin: Origin[K, V]
     _record: Row  # a Record is a Row, too
 
@@ -90,14 +90,14 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
 
     @property
     def key(self) -> K | None:
-        """The decoded key; None where it is null."""
+        """The decoded key; None if it is null."""
         data, decoder = self._record[1], self._origin.key_decoder
         # Without a decoder K is bytes: the public constructors bind it so.
         return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
     @property
     def value(self) -> V | None:
-        """The decoded value; None where it is null (a delete marker of a compacted topic)."""
+        """The decoded value; None if it is null (a delete marker of a compacted topic)."""
         data, decoder = self._record[2], self._origin.value_decoder
         return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
@@ -113,7 +113,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
 
     @property
     def timestamp(self) -> int:
-        """Milliseconds since the epoch, -1 where the log's format has none (magic 0)."""
+        """The timestamp, ms since the epoch; -1 if the log's format has none (magic 0)."""
         return self._record[3]
 
     @property
@@ -132,7 +132,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
 
 
 def parts_of(message: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return how to rebuild a message with either engine: for ``pickle`` and ``copy``."""
+    """Return constructor and arguments for ``pickle`` and ``copy``, independent of the engine."""
     origin = message._origin  # noqa: SLF001 - messages of both engines have one
     row = (
         message.offset,
@@ -151,12 +151,12 @@ def made_again(
     key_decoder: Decoder[K] | None,
     value_decoder: Decoder[V] | None,
 ) -> MessageAndMetadata[K, V]:
-    """Rebuild a message from ``parts_of``. Pickles name this function: it keeps its name."""
+    """Rebuild a message from ``parts_of``. Pickles refer to this function: never rename it."""
     return message_of(row, Origin(TopicPartition(*topic_partition), key_decoder, value_decoder))
 
 
 def message_of(row: Row, origin: Origin[K, V]) -> MessageAndMetadata[K, V]:
-    """Make a message of existing parts."""
+    """Make a message from existing parts."""
     message: MessageAndMetadata[K, V] = MessageAndMetadata.__new__(MessageAndMetadata)
     message._record = row  # noqa: SLF001 - it is one of ours
     message._origin = origin  # noqa: SLF001

@@ -1,11 +1,11 @@
 """Policies for an unreadable part of the log (``poison.policy``).
 
-``raise``: the stream raises, and the partition stops. ``skip``: it is logged and skipped.
-``dead_letter``: it is first written to a file, with its raw bytes and its position. No policy skips
-a part whose end is unknown: that raises.
+``raise``: the stream raises, and the partition stops. ``skip``: the part is logged and skipped.
+``dead_letter``: before that it is written to a file, with its raw bytes and its position. No policy
+skips a part whose end is unknown: that raises.
 
-A dead letter is on the disk before the stream moves on, so a crash in between can repeat a line and
-never loses one.
+A dead letter is on the disk before the stream moves on, so a crash in between can repeat a line but
+never lose one.
 """
 
 import base64
@@ -43,8 +43,8 @@ class DeadLetterFile:
     (false if only its beginning was fetched). An incomplete line is from a write that failed; the
     next line repeats it.
 
-    It is opened for each line, so it may be moved away at any time. Several processes may share
-    one: each line is one write.
+    The file is opened for each line, so it may be moved away at any time. Several processes may
+    share it: each line is one write.
 
     Args:
         path: the file; created if missing, for its owner alone.
@@ -173,7 +173,7 @@ class PoisonPolicy:
 
         Raises:
             ZkConsumerError: the poison's own error: the partition stops here.
-            DeadLetterFailed: it could not be set aside; call this again for it.
+            DeadLetterFailed: it could not be saved; call this again to retry.
         """
         if self.mode is PoisonMode.RAISE or poison.next_offset is None:
             self._report(poison, PoisonMode.RAISE)
@@ -206,4 +206,4 @@ class PoisonPolicy:
 
 
 RAISE = PoisonPolicy()
-"""The policy that raises everything, without an observation."""
+"""The policy that always raises, without an observation."""

@@ -1,4 +1,4 @@
-"""The records of a poll as one Arrow record batch: several partitions, with headers.
+"""Converts the records of a poll to one Arrow record batch: several partitions, with headers.
 
 Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types, with ``includeHeaders``.
 """
@@ -66,7 +66,7 @@ def batch_of(slices: Slices, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
     """Make one batch of all records, those of a partition together; it may have no rows.
 
     Args:
-        slices: by partition.
+        slices: the slices by partition.
         schema: the schema of the columns to make, see ``schema_of``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Makes the queue of a stream, in the engine of this process."""
+"""Makes the queue of a stream for the engine of this process."""
 
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.records.engine import ENGINE, Engine
@@ -15,9 +15,9 @@ __all__ = ["NativeChunkQueue", "StreamQueue", "new_chunk_queue"]
 class NativeChunkQueue(StreamQueue):
     """The queue of a stream that native fetch loops fill; see ``StreamQueue``.
 
-    What a native loop adds becomes a ``Chunk`` when the stream first sees it; what Python adds is
-    kept. The C part never calls Python while it holds its mutex, and no signal handler runs in it:
-    so a handler that interrupts the stream's side may use the queue.
+    Items of a native loop become a ``Chunk`` when the stream first reads them; items that Python
+    adds are kept as they are. The C part never calls Python while it holds its mutex, and no signal
+    handler runs in it, so a handler that interrupts the stream's side may use the queue.
 
     Attributes:
         native: the queue that a native loop fills, after its claims were registered by ``adopt``.

@@ -1,12 +1,12 @@
 """Advance a stream from one message to the next, without waiting.
 
-``step`` returns a message that is available. If there is none, ``turn`` takes one step towards the
-next (finish, drop or start a chunk), or says what must be waited for. Its callers, ``KafkaStream``
-and ``AsyncReader``, differ only in how they wait.
+``step`` returns a message if one is available. If not, ``turn`` takes one step towards the next
+(finishes, drops or starts a chunk), or returns what to wait for. Their callers, ``KafkaStream`` and
+``AsyncReader``, differ only in how they wait.
 
 Signal handlers that raise (Ctrl-C's does) may interrupt this between any two calls. So changes
-that belong together are plain stores in a row without a call between them, and a change that must
-happen once leaves a mark that the next turn finds: nothing is lost or handed over twice.
+that belong together are consecutive plain stores without a call between them, and a change that
+must happen once leaves a mark for the next turn: nothing is lost or handed over twice.
 
 Source: Kafka 0.8.2.2 ``ConsumerIterator``.
 """
@@ -50,7 +50,7 @@ class BlockingTask:
         chunk: the chunk it concerns.
         behind: True for the poison after the chunk's records, False for the commit before them.
         run: returns whether to continue with the chunk; False drops it. Raises ``ZkConsumerError``,
-            and is then to be run again, unless ``settle_error`` says otherwise.
+            and must then be run again, unless ``settle_error`` decides otherwise.
     """
 
     chunk: Chunk
@@ -72,7 +72,7 @@ class ReaderComponents(Generic[K, V]):
 
 
 class ChunkReader(Generic[K, V]):
-    """A stream's position in its queue. Thread: the stream's, or its event loop's."""
+    """Reads the chunks of a stream's queue. Thread: the stream's, or its event loop's."""
 
     def __init__(self, parts: ReaderComponents[K, V]) -> None:
         if parts.delivery.commits_ahead and parts.commit_ahead is None:
@@ -89,20 +89,20 @@ class ChunkReader(Generic[K, V]):
         )
         self._cursor = self._cursors.first
         self._consumes_delivered = parts.delivery.consumes_delivered
-        # Tasks done for the current chunk, or for the head of the queue.
+        # The chunks whose commit and whose poison were handled: current, or the queue's head.
         self._committed: Chunk | None = None
         self._met: Chunk | None = None
-        # A chunk not yet started whose jump was noted.
+        # A chunk not yet started whose jump was logged.
         self._jumped: Chunk | None = None
         # The head of the queue, once it is current and only has to be removed.
         self._taken: Item | None = None
         # A finished chunk whose bytes the queue must still free.
         self._finished: Chunk | None = None
-        # Messages of all chunks taken, minus those not handed over of chunks given up.
+        # Messages of all chunks taken, minus those of given-up chunks that were not handed over.
         self._counts: dict[str, int] = {}
 
     def handed_over(self) -> dict[str, int]:
-        """Return how many messages of each topic the caller has got so far. Thread: any.
+        """Return how many messages of each topic the caller has received so far. Thread: any.
 
         While a chunk is being taken the number may be too large for a moment. If the log has gaps,
         the rest of the current chunk is an estimate.
@@ -116,7 +116,7 @@ class ChunkReader(Generic[K, V]):
         return counts
 
     def step(self) -> MessageAndMetadata[K, V] | None:
-        """Return the current chunk's next message, or None; the current message is consumed."""
+        """Return the current chunk's next message, or None; consume the current message."""
         # In a for loop, no signal handler runs between the cursor and us.
         for message in self._cursor:
             return message
@@ -178,21 +178,21 @@ class ChunkReader(Generic[K, V]):
         chunk = task.chunk
         poison = chunk.poison
         if poison is not None and error is poison.error:
-            # The partition stops before the poison, which is neither consumed nor met again. The
-            # next turn frees the chunk: a call here could be interrupted, and swallow the error.
+            # The partition stops before the poison, which is not consumed or handled again. The
+            # next turn frees the chunk: a call here could be interrupted, and the error lost.
             self._finished = chunk
             self._cursor.chunk = None
             chunk.records = ()
 
     def _look(self, *, is_shut: bool) -> Need | BlockingTask:
-        """Process the head of the queue, without a current chunk."""
+        """Process the head of the queue when there is no current chunk."""
         item = self._queue.head(0)
         if item is None:
             return Need.ITEM
         if isinstance(item, Closed):
             return Need.END
         if isinstance(item, Chunk) and (item is self._taken or not item.claim.active):
-            # Given up; or finished already, and left there by an interruption.
+            # Given up; or already finished, and left in the queue by an interruption.
             self._drop_head(item)
         elif item is self._taken:
             self._queue.remove()
@@ -233,7 +233,7 @@ class ChunkReader(Generic[K, V]):
         self._taken = chunk
 
     def _note_jump(self, chunk: Chunk, position: int | None) -> None:
-        """Log, once, that a chunk does not follow the position, and count it if it lies before."""
+        """Log once that a chunk does not begin at the position; count the jump if it goes back."""
         if position is not None and chunk.fetch_offset != position and self._jumped is not chunk:
             log.warning(
                 "%s: position moved from %d to %d: the log no longer had the records there",
@@ -242,7 +242,7 @@ class ChunkReader(Generic[K, V]):
                 chunk.fetch_offset,
             )
             if chunk.fetch_offset < position:
-                # Before the offsets move: a former commit must not withhold one in between.
+                # Before the offsets move: an earlier commit must not suppress a smaller one.
                 chunk.claim.jumps_back += 1
             self._jumped = chunk
 

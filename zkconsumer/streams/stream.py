@@ -1,9 +1,9 @@
 """The iterator that a caller's thread reads messages from.
 
-When is a message consumed? By default when the caller asks for the next one: an automatic commit
-never covers the current message (the original moves the offset before it hands the message over,
-and so can lose it; see ``Delivery``). An explicit ``commit_offsets()`` covers every message handed
-over: its caller declares them processed.
+By default, a message is consumed when the caller requests the next one: an automatic commit never
+covers the current message (the original moves the offset before it hands the message over, and so
+can lose it; see ``Delivery``). An explicit ``commit_offsets()`` covers every message handed over:
+its caller declares them processed.
 
 Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
@@ -38,19 +38,19 @@ class KafkaStream(Generic[K, V]):
     ``MessageTooLarge`` or ``PartitionFailed`` when a partition can't be read on. After any of these
     errors the stream can be iterated further; a failed partition stays stopped until it changes
     hands or a new connector is created. ``ConsumerForked`` is raised in a forked child,
-    ``StreamInUse`` if a task waits for the next message already.
+    ``StreamInUse`` if a task is already waiting for the next message.
 
     Args:
         queue: the queue of its chunks.
         clock: the time.
-        timeout_ms: ``consumer.timeout.ms``; -1 waits without end.
+        timeout_ms: ``consumer.timeout.ms``; -1: no limit.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
         gate: holds messages back while ownership is uncertain; None: never.
         delivery: when a message counts as consumed.
         commit_ahead: commits for ``at_most_once``, which needs it.
-        poison: decides about unreadable messages.
-        name: what its representation shows: its consumer thread, group and topic.
+        poison: decides what happens to unreadable messages.
+        name: shown by its ``repr``: the consumer thread, group and topic.
 
     Raises:
         ConfigError: ``at_most_once`` without ``commit_ahead``.
@@ -126,14 +126,14 @@ class KafkaStream(Generic[K, V]):
     ) -> Iterator[list[MessageAndMetadata[K, V]]]:
         """Return an iterator over lists of messages, in the same order, with the same guarantees.
 
-        A list has ``max_records`` messages, or what is available ``timeout_ms`` after the call (0:
+        A list has ``max_records`` messages, or those available ``timeout_ms`` after the call (0:
         at once), or fewer before an error and at the end. It may be empty, so that the caller can
-        do other work. It holds messages of several partitions and chunks, with ``delivery``
-        ``at_most_once`` of one chunk.
+        do other work. It may hold messages of several partitions and chunks; with ``delivery``
+        ``at_most_once``, of one chunk only.
 
-        All its messages are consumed when the next list is asked for; an explicit
-        ``commit_offsets()`` covers them before. ``consumer.timeout.ms`` counts from the last list
-        that was not empty.
+        All its messages are consumed when the next list is requested; an explicit
+        ``commit_offsets()`` covers them even before. ``consumer.timeout.ms`` counts from the last
+        list that was not empty.
 
         Args:
             max_records: the maximum number of messages in a list; at least 1.
@@ -142,12 +142,12 @@ class KafkaStream(Generic[K, V]):
                 do not count against ``queued.max.bytes``.
 
         Returns:
-            An iterator without an end of its own: it ends with the connector.
+            An iterator that ends only with the connector.
 
         Raises:
             ValueError: an argument is out of range.
 
-        Thread: one at a time iterates a stream, in whichever way.
+        Thread: one at a time, whichever way a stream is iterated.
         Source: this project; iteration is that of Kafka 0.8.2.2 ``KafkaStream``.
         """
         return Batches(
@@ -169,16 +169,17 @@ class KafkaStream(Generic[K, V]):
         """Return an iterator over ``pyarrow.RecordBatch``, with the guarantees of ``batches``.
 
         The columns are those of Spark's Kafka source: key and value (binary), topic (string),
-        partition (int32), offset (int64), timestamp (microseconds, UTC; -1 ms where the log has
+        partition (int32), offset (int64), timestamp (microseconds, UTC; -1 ms if the log has
         none) and timestampType (int32: -1 none, 0 created, 1 appended). No decoder is called.
 
-        A batch is of one partition, and of one fetch or a part of it: what is available is not held
-        back for more. It needs the extra ``arrow`` (``pip install 'zkconsumer[arrow]'``).
+        A batch holds records of one partition, from one fetch or a part of it: available records
+        are not held back for more. This needs the extra ``arrow``
+        (``pip install 'zkconsumer[arrow]'``).
 
         Args:
             max_records: the maximum number of rows in a batch; at least 1.
             timeout_ms: after this time without messages the caller gets an empty batch.
-            columns: the names of the columns, in their order; others cost nothing. None: all.
+            columns: the names of the columns, in order; other columns cost nothing. None: all.
 
         Returns:
             An iterator that is also accepted by libraries that read Arrow's C streams, as is the
@@ -186,9 +187,9 @@ class KafkaStream(Generic[K, V]):
 
         Raises:
             ValueError: an argument is out of range, or there is no such column.
-            ImportError: there is no pyarrow.
+            ImportError: pyarrow is not installed.
 
-        Thread: one at a time iterates a stream, in whichever way.
+        Thread: one at a time, whichever way a stream is iterated.
         Source: this project; columns of Spark's Kafka source.
         """
         # A large import that few callers need.
@@ -207,9 +208,10 @@ class KafkaStream(Generic[K, V]):
         """Export the messages to a library that reads Arrow: ``polars.DataFrame(stream)``.
 
         The batches are those of ``arrow_batches``, from the stream's position; nothing is read
-        before the library asks. For it the stream ends after ``consumer.timeout.ms`` without a
-        message, and by ``shutdown``: a library that reads everything first needs that time-out.
-        Other errors of an iteration reach the library as Arrow errors with the same text.
+        before the library requests it. For the library, the stream ends after
+        ``consumer.timeout.ms`` without a message, and on ``shutdown``: a library that reads
+        everything first needs that time-out. Other errors of an iteration are passed to the library
+        as Arrow errors with the same text.
 
         Args:
             requested_schema: a capsule; only its columns are made, cast by pyarrow to its types.
@@ -217,7 +219,7 @@ class KafkaStream(Generic[K, V]):
 
         Raises:
             ValueError: it names a column that does not exist.
-            pyarrow.ArrowException: a column can't be cast so.
+            pyarrow.ArrowException: a column can't be cast to the requested type.
             ImportError: pyarrow is not installed.
 
         Thread: one at a time, as for an iteration.
@@ -229,7 +231,7 @@ class KafkaStream(Generic[K, V]):
         """Return how many messages were handed over, for metrics.
 
         Returns:
-            The count of each topic.
+            The count by topic.
 
         Thread: any.
         Source: Kafka 0.8.2.2 ``ConsumerTopicStats`` (``MessagesPerSec``).

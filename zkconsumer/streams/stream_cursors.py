@@ -1,4 +1,4 @@
-"""Selects the cursor for a chunk: the native one for native records, else the one in Python.
+"""Selects the cursor for a chunk: the native cursor for native records, else the one in Python.
 
 Both occur in one process: chunks made in Python (for example an error with the records before it)
 are queued among native ones.
@@ -29,7 +29,7 @@ class StreamCursors(Generic[K, V]):
     """The cursors of one stream, of which at most one has a chunk; see ``PythonChunkCursor``.
 
     Attributes:
-        first: the cursor that most chunks go to.
+        first: the cursor for most chunks.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The bounded queue between fetchers and one stream.
 
-Its rule: only the stream ever waits, for data. A producer that finds the queue full gets False and
-a callback when there is capacity; the stream's side takes no lock of Python, so that a signal
-handler that interrupts it anywhere may shut the connector down (see ``Mailbox``).
+Only the stream ever waits, for data. A producer that finds the queue full gets False, and a
+callback when there is capacity. The stream's side takes no Python lock, so that a signal handler
+that interrupts it anywhere may shut the connector down (see ``Mailbox``).
 
 It is bounded in chunks and in bytes. The engine's store implements contents, bounds and waits: a
 ``PythonStore``, or C (``native/csrc/queue.h``), which native fetch loops fill without the GIL.
@@ -66,7 +66,7 @@ class StreamQueue:
     the queue is empty, since it must be delivered, too.
 
     Args:
-        store: holds the items; bounds the chunks of active claims in number.
+        store: holds the items; limits the number of chunks of active claims.
         budget: the budget that the queue has a share of; None: no limit.
     """
 
@@ -110,12 +110,12 @@ class StreamQueue:
         self._notify()
 
     def wake(self) -> None:
-        """End a wait of the stream, the present or the next one. Thread: any."""
+        """End the stream's current wait, or else its next one. Thread: any."""
         self._store.wake()
         self._notify()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
-        """Register a function to call after every put and wake; None: call nothing any more.
+        """Register a function to call after every put and wake; None: call nothing.
 
         It is called in any thread, signal handlers included, and must only put or notify.
         """
@@ -123,7 +123,7 @@ class StreamQueue:
         self._store.listen(on_change)
 
     def take(self, timeout_ms: int | None) -> Item | None:
-        """Return the next item as ``head`` does, removed and done with. Thread: the stream's."""
+        """Remove the next item, free its bytes and return it, as ``head``. Thread: the stream's."""
         item = self.head(timeout_ms)
         if item is not None:
             self.remove()
@@ -132,11 +132,11 @@ class StreamQueue:
         return item
 
     def head(self, timeout_ms: int | None) -> Item | None:
-        """Return the next item; None after ``timeout_ms`` (None: wait), or after a ``wake``.
+        """Return the next item; None after ``timeout_ms`` (None: no limit), or after a ``wake``.
 
         It stays in the queue until ``remove``: the stream stores it first, so that a signal handler
         that raises in between loses nothing. ``done_with`` must have been called for the item
-        removed before, or a large chunk may wait for its bytes for ever. Thread: the stream's.
+        removed before, or a large chunk may wait for free bytes for ever. Thread: the stream's.
         """
         return cast("Item | None", self._store.head(timeout_ms))
 
@@ -177,7 +177,7 @@ class StreamQueue:
         return self._store.used_bytes
 
     def _take_share(self) -> None:
-        """Set the share; repeated until it holds, since two threads may do this at once."""
+        """Set the share until it is current, since two threads may do this at once."""
         assert self._budget is not None
         share_bytes = -1
         while share_bytes != self._budget.share_bytes:

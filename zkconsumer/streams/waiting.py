@@ -1,4 +1,4 @@
-"""Wait in a stream's thread for what the stream needs next."""
+"""Waits in a stream's thread for what the stream needs next."""
 
 from typing import Final, Generic, TypeVar
 
@@ -14,13 +14,13 @@ _MAX_SLEEP_MS: Final = 500
 
 
 class Waiting(Generic[K, V]):
-    """The waits of a stream's thread.
+    """Waits in a stream's thread until the stream can continue, or a limit is reached.
 
     Args:
         reader: the stream's reader.
         queue: the stream's queue.
         clock: the time.
-        timeout_ms: ``consumer.timeout.ms``; -1 waits without end.
+        timeout_ms: ``consumer.timeout.ms``; -1: no limit.
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class Waiting(Generic[K, V]):
     def begin(self, idle_since_ms: int | None = None, due_in_ms: int | None = None) -> "WaitLimit":
         """Return the limits of a wait that begins now.
 
-        ``idle_since_ms`` is since when the caller has had no message (None: now), ``due_in_ms`` how
-        long a batch may take.
+        ``idle_since_ms`` is the time since which the caller has had no message (None: now),
+        ``due_in_ms`` how long a batch may take.
         """
         now_ms = self._clock.now_ms()
         idle_since_ms = now_ms if idle_since_ms is None else idle_since_ms
@@ -63,7 +63,7 @@ class Waiting(Generic[K, V]):
         """Wait until the need may be met, a batch is due, or the longest sleep is over.
 
         Raises:
-            ConsumerTimeout: nothing came in time, unless the caller has some messages.
+            ConsumerTimeout: no message arrived in time, and the caller has none.
         """
         end_ms = None if has_some else deadline.end_ms
         ends_ms = [due_ms for due_ms in (end_ms, deadline.due_ms) if due_ms is not None]
@@ -81,7 +81,7 @@ class WaitLimit:
     """The limits of one call's wait.
 
     Attributes:
-        idle_since_ms: since when the caller has had no message.
+        idle_since_ms: the time since which the caller has had no message.
         end_ms: when to raise ``ConsumerTimeout``; None: never.
         due_ms: when to hand a batch over as it is; None for single messages.
     """
