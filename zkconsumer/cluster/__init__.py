@@ -1,1 +1,1 @@
-"""Brokers and leaders: a snapshot of them, and how to request one."""
+"""Requests metadata, offsets and coordinators of a cluster, and keeps a view of its leaders."""

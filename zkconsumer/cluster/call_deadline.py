@@ -44,7 +44,7 @@ class CallDeadline:
     Args:
         clock: the clock.
         stop: ends the call at once.
-        limit_ms: for all tries together.
+        limit_ms: the limit of all tries together.
         backoff_ms: the pause between the first two tries; it doubles, up to a second (KIP-580).
     """
 
@@ -57,7 +57,7 @@ class CallDeadline:
 
     @property
     def left_ms(self) -> int:
-        """The time left; 0 when it is over."""
+        """The time left, ms; 0 when it is over, or after ``stop``."""
         if self._stop.is_set:
             return 0
         return max(0, self._deadline_ms - self._clock.now_ms())

@@ -1,6 +1,6 @@
-"""Requests what a consumer needs of a cluster: leaders, ends of logs, coordinators.
+"""Requests what a consumer must know of a cluster: leaders, ends of logs, coordinators.
 
-Every call blocks for a bounded time, and retries meanwhile what may succeed later.
+Every call blocks for a limited time, in which it retries what may succeed later.
 Source: Kafka 3.9 ``NetworkClient.DefaultMetadataUpdater``, ``OffsetFetcher``.
 """
 
@@ -72,8 +72,8 @@ class ClusterClient:
     """Sends requests to whichever brokers can respond. Thread: any; calls share no connection.
 
     Args:
-        dialer: opens connections, by a sibling that is stopped with this client; or a pool of them,
-            which stays the caller's.
+        dialer: opens connections, through a sibling that is stopped with this client; or a pool of
+            connections, which remains the caller's.
         bootstrap: the brokers to try while none is known; their ids are below 0.
         request_timeout_ms: how long one broker may take for one response.
         retry_backoff_ms: the pause between two rounds of tries; a call with no more time than this
@@ -133,13 +133,13 @@ class ClusterClient:
 
         Args:
             topics: the topics; None: all. Those that don't exist are in ``errors``.
-            timeout_ms: for all tries together.
-            allow_auto_create: let the broker create missing topics, if it is configured so. Brokers
-                that can't be prevented from it (before 0.11) are asked for all topics instead.
+            timeout_ms: the limit of all tries together.
+            allow_auto_create: let the broker create missing topics, if it is configured so. From
+                brokers that would create them anyway (before 0.11), all topics are requested.
 
         Raises:
-            TransportError: no broker responded in time, with the reasons; or this was stopped.
-            AuthenticationFailed: a broker refuses our credentials, or we its.
+            TransportError: no broker responded in time, with the reasons; or ``stop`` was called.
+            AuthenticationFailed: a broker refused our credentials, or we refused the broker's.
             UnsupportedVersion, ProtocolError, BrokerError: no broker's response can be used.
         """
         deadline = self._deadline(timeout_ms)
@@ -148,7 +148,7 @@ class ClusterClient:
     def view_by(self, brokers: Sequence[Broker], topics: Collection[str]) -> ClusterView:
         """Return the leaders of these topics from one of these brokers; one round, no pauses.
 
-        Brokers that are configured so create topics that do not exist.
+        Brokers create missing topics, if they are configured so.
 
         Args:
             brokers: the brokers to try, in any order: those registered in ZooKeeper now.
@@ -156,14 +156,14 @@ class ClusterClient:
 
         Raises:
             LocalProtocolError: there are no topics.
-            BrokerError: the broker refused the whole request for one illegal topic name.
+            BrokerError: the broker refused the whole request because of one illegal topic name.
             ZkConsumerError: as ``view``.
         """
         if not topics:
             raise LocalProtocolError("a request for leaders has to name topics (field topics)")
         if not brokers:
             raise ConnectFailed("no broker is registered, so none can be asked for metadata")
-        # The last broker, on its second try, has as much time as the first one.
+        # So the last broker, on its second try, has as much time as the first one.
         silences_ms = 2 * len(brokers) * first_dial_ms(self._request_timeout_ms)
         reported = self._request_round(
             _metadata_request(topics, creating=True),
@@ -178,7 +178,7 @@ class ClusterClient:
         """Return all brokers, topics and replicas, as one broker describes them; create nothing.
 
         Args:
-            timeout_ms: for all tries together.
+            timeout_ms: the limit of all tries together.
 
         Raises:
             ZkConsumerError: as ``view``.
@@ -196,12 +196,12 @@ class ClusterClient:
 
         Args:
             times: ms since the epoch, ``EARLIEST`` or ``LATEST``.
-            timeout_ms: for all tries together.
+            timeout_ms: the limit of all tries together.
             isolation: with ``READ_COMMITTED``, ``LATEST`` is the last stable offset.
 
         Returns:
-            A result for every partition. A number is its error code: a final one, or the last
-            retriable one (``ErrorCode.of(code).retriable``) when the time was over.
+            A result for every partition. A number is an error code: a final one, or the last
+            retriable one (``ErrorCode.of(code).retriable``) when the time was up.
 
         Raises:
             UnsupportedVersion: a leader is older than 0.10.1, and a real time was requested.
@@ -221,16 +221,16 @@ class ClusterClient:
 
         Args:
             times: ms since the epoch, ``EARLIEST`` or ``LATEST``.
-            timeout_ms: for all tries together.
+            timeout_ms: the limit of all tries together.
             max_offsets: the maximum number of offsets per partition.
 
         Returns:
             For every partition the offsets, the largest first: starts of the segments last written
-            by that time, and the end of the log, if it existed by then. A number is its error code,
-            as of ``list_offsets``.
+            by that time, and the end of the log, if it existed by then. A number is an error code,
+            as in ``list_offsets``.
 
         Raises:
-            UnsupportedVersion: a leader is of Kafka 4, which does not support this any more.
+            UnsupportedVersion: a leader is of Kafka 4, which no longer supports this.
             ZkConsumerError: as ``view``.
         """
         kind: LeaderRequest[int, tuple[int, ...]] = LeaderRequest(
@@ -248,7 +248,7 @@ class ClusterClient:
         Args:
             requested: the leader epoch as we know it (-1: unknown), and the epoch whose end is
                 wanted.
-            timeout_ms: for all tries together.
+            timeout_ms: the limit of all tries together.
 
         Returns:
             For every partition its end; or an error code as in ``list_offsets``; or None: its
@@ -266,7 +266,7 @@ class ClusterClient:
         return self._leaders.request(kind, requested, self._deadline(timeout_ms))
 
     def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
-        """Return the coordinator of a group: one try, by whichever broker responds first.
+        """Return the coordinator of a group in one try, from whichever broker responds first.
 
         Returns:
             The broker; or an error code (``COORDINATOR_NOT_AVAILABLE`` while the cluster creates
@@ -280,7 +280,7 @@ class ClusterClient:
         return self._request_round(lookup, self._deadline(timeout_ms), {}).coordinator
 
     def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
-        """Return a broker that passes groups' offsets on to ZooKeeper: any of 0.8.1 to 3.x does.
+        """Return a broker that keeps groups' offsets in ZooKeeper: any broker of 0.8.1 to 3.x does.
 
         For brokers without coordinators. One try, as ``coordinator``; nothing is looked up.
 
@@ -401,7 +401,7 @@ def _metadata_request(topics: Collection[str] | None, *, creating: bool) -> Roun
                 f"{connection.broker}: one of these topic names is illegal: {_some(topics or ())}",
             )
         if not response.brokers and connection.versions.generation is None:
-            # It has just started. (A broker of 0.8 may also have no topics: don't wait for those.)
+            # It has just started. (A broker of 0.8 may just have no topics: don't wait for any.)
             raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
         view = from_metadata(response, version=connection.version_of(MetadataRequest))
         if topics is not None and not is_by_name(connection):

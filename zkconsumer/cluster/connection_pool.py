@@ -1,8 +1,8 @@
-"""Connections to many brokers: taken to be used, kept for a while when idle.
+"""Keeps connections to many brokers: each is taken for use, and kept for a while when idle.
 
-A connection is taken while in use, so it never has two users; only idle ones are kept. It belongs
-to the process that opened it: a forked child leaves its parent's alone, without even closing them
-(which would end them for the parent), and opens its own.
+A connection is taken out while in use, so it never has two users. It belongs to the process that
+opened it: a forked child leaves its parent's connections alone, without even closing them (which
+would end them for the parent), and opens its own.
 """
 
 import logging
@@ -31,7 +31,7 @@ class ConnectionPool:
     """A pool of connections to brokers. Thread: any.
 
     Args:
-        dialer: opens connections, by a sibling that is stopped with this pool.
+        dialer: opens connections, through a sibling that is stopped with this pool.
         clock: measures how long a connection was idle.
         idle_per_broker: the number of idle connections kept for each broker.
 
@@ -49,7 +49,7 @@ class ConnectionPool:
         self._reset()
 
     def _reset(self) -> None:
-        """Reset: no connections, and a new lock."""
+        """Reset to no connections and a new lock."""
         self._process_id = os.getpid()
         self._dialer = self._origin.sibling()
         self._repeats = Repeats(log, self._clock)
@@ -72,10 +72,10 @@ class ConnectionPool:
     def call(
         self, broker: Broker, request: Callable[[NegotiatedConnection], T], *, timeout_ms: int
     ) -> T:
-        """Run a request over an idle connection; over a new one if there is none, or it is closed.
+        """Run a request over an idle connection; over a new one if there is none, or it was closed.
 
         Raises:
-            ZkConsumerError: as ``BrokerDialer.dial``, and what ``request`` raises.
+            ZkConsumerError: as ``BrokerDialer.dial``, or an error of ``request``.
         """
         idle = self._take(broker)
         if idle is not None:
@@ -87,7 +87,7 @@ class ConnectionPool:
         return self._used(self._dial(broker, timeout_ms), request)
 
     def take(self, broker: Broker, *, timeout_ms: int) -> NegotiatedConnection:
-        """Take an idle connection, or dial; it must be given back.
+        """Take an idle connection, or dial a new one; it must be given back.
 
         The broker may have closed an idle connection meanwhile.
 
@@ -105,7 +105,7 @@ class ConnectionPool:
         return self._dial(broker, timeout_ms), False
 
     def give_back(self, connection: NegotiatedConnection) -> None:
-        """Keep a sound connection; close one with a pending response."""
+        """Keep a connection for later use; close it if a response is pending."""
         self._leave_to_parent()
         with self._lock:
             self._in_use.discard(connection)
@@ -138,7 +138,7 @@ class ConnectionPool:
             connection.close()
 
     def stop(self) -> None:
-        """Close all connections, and dial no more; interrupts waiting threads. Idempotent."""
+        """Close all connections, dial no more, and interrupt waiting threads. Idempotent."""
         self._leave_to_parent()
         self.stopped = True
         self._dialer.stop()
@@ -181,7 +181,8 @@ class ConnectionPool:
         try:
             connection = self._dialer.dial(broker, timeout_ms=timeout_ms)
         except TransportError as error:
-            # Once, until it works: an address that only others can reach looks like an empty log.
+            # Logged once until it works: an address that only others can reach looks like an empty
+            # log.
             if broker.id >= 0 and not self.stopped:
                 text = f"{broker}, as advertised by the cluster, can't be reached: {error}"
                 self._repeats.happened(f"connecting to {broker}", text)

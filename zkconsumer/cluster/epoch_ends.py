@@ -1,4 +1,4 @@
-"""Requests to leaders for the ends of leader epochs, to detect truncated logs. Pure.
+"""Builds requests to leaders for the ends of leader epochs, to detect truncated logs. Pure.
 
 Source: Kafka 3.9 ``OffsetsForLeaderEpochUtils``; KIP-320.
 """
@@ -23,7 +23,7 @@ from zkconsumer.wire.offsets import is_offset_or_none
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd:
-    """The largest epoch not above the requested one; both -1 if the leader has none.
+    """The largest epoch not above the requested one, and its end; both -1 if there is none.
 
     Attributes:
         epoch: the leader epoch.
@@ -59,7 +59,7 @@ def epochs_request(
 def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEnd | int]:
     """Return the end of each partition's epoch, or its error code.
 
-    Invalid offsets get UNKNOWN, which may pass.
+    Invalid offsets get UNKNOWN, which is retriable.
     """
     return {
         TopicPartition(topic.topic, result.partition): _read_partition(result)

@@ -29,7 +29,7 @@ class ViewOf(Protocol):
     """Returns a view with the leaders."""
 
     def __call__(self, topics: frozenset[str], deadline: CallDeadline, *, new: bool) -> ClusterView:
-        """Return a view with these topics; ``new``: requested now."""
+        """Return a view with these topics; ``new``: request it now."""
         ...
 
 
@@ -66,13 +66,13 @@ class LeaderRequests:
     """Sends requests to partition leaders. Thread: any.
 
     Args:
-        pool: connections.
+        pool: the source of connections.
         view_of: returns a view with the leaders.
         request_timeout_ms: how long one broker may take.
         clock: for deadlines.
 
     Attributes:
-        unreachable: why leaders did not respond to their last request; only those are in it.
+        unreachable: the leaders that did not respond to their last request, and why.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class LeaderRequests:
             except TransportError:
                 if not new:
                     raise
-                # The time is over: keep what was received within it.
+                # The time is up: keep the results received so far.
                 break
             for tp, response in self._round(kind, waiting, view, deadline).items():
                 if isinstance(response, int) and ErrorCode.of(response).retriable:
-                    # A time-out says less than the error before it.
+                    # A time-out is less informative than the error before it.
                     if deadline.left_ms > 0 or tp not in last:
                         last[tp] = response
                 else:
@@ -152,8 +152,8 @@ class LeaderRequests:
                 reported = self._on_response(kind, sent_round, deadline, taken)
                 responses.update(reported)
         finally:
-            # Connections with a response last: another one that was closed must not mark the
-            # broker.
+            # Connections with a response last, so that another one, which was closed, does not
+            # mark the broker as failed.
             for connection in sorted(taken, key=lambda connection: connection.is_idle):
                 self._pool.give_back(connection)
         return responses

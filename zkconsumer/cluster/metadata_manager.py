@@ -1,4 +1,4 @@
-"""Keeps a view of the cluster current, by a thread that requests metadata.
+"""Keeps a view of the cluster current with a thread that requests metadata.
 
 Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
 """
@@ -40,9 +40,9 @@ class MetadataManager:
         on_failure: called with the error of each failed request, in the manager's thread; must not
             block.
         metadata_timeout_ms: how long one request may take, with all tries.
-        allow_auto_create: let brokers that are configured so create watched topics that are
-            missing.
-        clock: for ages.
+        allow_auto_create: let brokers create watched topics that are missing, if they are
+            configured so.
+        clock: measures the age of views.
 
     Attributes:
         view: the last view; empty before the first.
@@ -83,7 +83,7 @@ class MetadataManager:
         self._has_new_topics = False
         self._stopped = False
         self._wake = WakeEvent()
-        # Reentrant: a signal handler may interrupt a call of it with another one.
+        # Reentrant: a signal handler may interrupt one call with another.
         self._lock = threading.RLock()
         self._waiting: set[WakeEvent] = set()
         scope.spawn("metadata", self._run, stop=self.stop)
@@ -91,11 +91,11 @@ class MetadataManager:
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
         """Request the metadata of these topics in the caller's thread, and watch them.
 
-        Call it first, if at all; ``on_change`` is called in this thread, too.
+        If called, this must be the first call; it calls ``on_change`` in the caller's thread.
 
         Args:
             topics: the topics; if empty, only the brokers are requested.
-            timeout_ms: for all tries together.
+            timeout_ms: the limit of all tries together.
 
         Raises:
             ZkConsumerError: no usable response; see ``ClusterClient.view``.
@@ -112,8 +112,8 @@ class MetadataManager:
     def watch(self, topics: frozenset[str] | None) -> None:
         """Watch these topics from now on; None: all.
 
-        Added ones are requested at once, unless the last request failed: nothing can be fetched
-        of them before.
+        Added topics are requested at once, unless the last request failed, since nothing can be
+        fetched from them before.
 
         Source: Kafka 3.9 ``Metadata.requestUpdateForNewTopics``.
         """
@@ -157,9 +157,9 @@ class MetadataManager:
             self._waiting.discard(wakeup)
 
     def stop(self) -> None:
-        """Ask the thread to end, even while it waits for a response. Idempotent.
+        """Signal the thread to end, even while it waits for a response. Idempotent.
 
-        That stops the client, too: other users of it must be done by then.
+        This stops the client, too: its other users must be done by then.
         """
         self._stopped = True
         self._client.stop()
@@ -168,7 +168,7 @@ class MetadataManager:
 
     def _run(self) -> None:
         while self._await_next():
-            # Before the request: what is added from here on may not be in its response.
+            # Before the request: topics added from here on may be missing in its response.
             self._wanted = self._has_new_topics = False
             self._wake.clear()
             self._sent_ms = self._clock.now_ms()
@@ -230,7 +230,8 @@ class MetadataManager:
     def _report_missing(self, view: ClusterView) -> None:
         """Log once that a topic does not exist: a misspelt name looks like an empty topic.
 
-        Not for one that existed before: brokers that just started know no topics for a moment.
+        Topics that existed before are not logged: brokers that have just started know no topics for
+        a moment.
         """
         self._reported_topics |= view.partitions.keys()
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,8 +1,8 @@
-"""Detect partitions that were created while we watched: new topics, and added partitions.
+"""Detects partitions that were created while we watched: new topics, and added partitions.
 
 A partition is old if every view of its topic has shown it, from the first on. Everything in a new
-partition was written since we began to watch, so that ``latest`` would skip records that the caller
-waits for. Pure.
+partition was written since we began to watch, so ``latest`` would skip records that the caller is
+waiting for. Pure.
 
 Source: Spark ``KafkaMicroBatchStream``, which reads new partitions from their beginning; KIP-1327.
 """
@@ -14,8 +14,9 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 
 LEAST_LAPSE_MS: Final = 600_000
-"""Minimum time, ms, for which a partition counts as new: a member that takes it over from one that
-committed nothing reads it whole. Later the reset policy applies, as in a group that never commits.
+"""Minimum time, ms, for which a partition counts as new: a member that takes it over from a
+member that committed nothing reads it whole. Later the reset policy applies, as in a group that
+never commits.
 """
 
 _ABSENT: Final = frozenset(
@@ -25,7 +26,7 @@ _ABSENT: Final = frozenset(
 
 
 class NewPartitions:
-    """The partitions in each view of the watched topics.
+    """Tracks the partitions of the watched topics from view to view.
 
     Args:
         lapse_ms: how long a partition counts as new after it was first seen.
@@ -39,7 +40,7 @@ class NewPartitions:
         self._covered_all = False
 
     def watch(self, topics: frozenset[str] | None) -> None:
-        """Forget topics that are not watched any more: they start over if watched again."""
+        """Forget topics that are no longer watched: they start over if watched again."""
         if topics is None:
             return
         self._covered_all = False
@@ -75,7 +76,7 @@ class NewPartitions:
     def _record_topic(self, topic: str, view: ClusterView, now_ms: int) -> None:
         ids = frozenset(view.partitions.get(topic, ()))
         if not ids and view.errors.get(topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) not in _ABSENT:
-            # Not authorised, perhaps: that does not tell which partitions exist.
+            # Perhaps we are not authorised: the existing partitions are unknown.
             if topic not in self._old:
                 self._unclear.add(topic)
             return
@@ -85,7 +86,7 @@ class NewPartitions:
         old = self._old[topic] = self._old.get(topic, first) & ids
         came = {TopicPartition(topic, partition) for partition in ids - old}
         for tp in [tp for tp in self._seen_ms if tp.topic == topic and tp not in came]:
-            # It was deleted: if it comes back, it is a new one.
+            # The partition was deleted: if it comes back, it is a new one.
             del self._seen_ms[tp]
         for tp in came:
             self._seen_ms.setdefault(tp, now_ms)

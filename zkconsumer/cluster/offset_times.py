@@ -1,4 +1,4 @@
-"""Requests to leaders for offsets of each partition, by time, in every version. Pure.
+"""Builds requests to leaders for offsets by time, and reads the responses; all versions. Pure.
 
 Before 0.10.1 a broker knows only the two ends; for a real time it returns starts of segments.
 Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
@@ -40,7 +40,8 @@ class TimedOffset:
     """An offset found by time.
 
     Attributes:
-        offset: that of the first record that is not older, or an end; -1: no such record.
+        offset: that of the first record not older than the requested time, or an end of the log;
+            -1: no such record.
         timestamp: that record's, in ms since the epoch; -1 for an end.
         leader_epoch: that record's; None: not in the response.
     """
@@ -69,9 +70,9 @@ def times_request(
 
     Args:
         times: milliseconds since the epoch, ``LATEST`` or ``EARLIEST``.
-        leader_epochs: as far as known: a leader of another epoch refuses the request.
+        leader_epochs: as far as known; a leader of another epoch refuses the request.
         isolation: with ``READ_COMMITTED``, ``LATEST`` is the last stable offset.
-        max_offsets: the maximum number of offsets per partition; more than one in version 0 alone.
+        max_offsets: the maximum number of offsets per partition; above 1 only in version 0.
     """
     by_topic: dict[str, list[ListOffsetsPartition]] = {}
     for tp, time_ms in times.items():

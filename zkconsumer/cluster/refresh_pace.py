@@ -1,4 +1,4 @@
-"""How often to request metadata. Pure.
+"""Decides how often to request metadata. Pure.
 
 Source: Kafka 3.9 ``Metadata.timeToAllowUpdate``, ``timeToNextUpdate`` and
 ``requestUpdateForNewTopics``; KIP-580.
@@ -13,7 +13,7 @@ MISSING_MS = 1_000
 """The longest pause while a topic or a leader is missing, if a request costs little."""
 
 MOST_MISSING_MS = 10_000
-"""The same if it costs much: brokers of 0.10 and before must be asked for all topics."""
+"""The same if it costs much: requests to brokers of 0.10 and before are for all topics."""
 
 _SHARE = 20
 """The pause after a response is this many times its duration, within these two limits."""
@@ -23,11 +23,11 @@ REFUSED_MS = 10_000
 
 
 class RefreshPace:
-    """The interval between requests for metadata.
+    """Computes the interval between requests for metadata.
 
     Args:
         refresh_ms: the maximum age of a complete response.
-        backoff_ms: the minimum interval, from which others grow.
+        backoff_ms: the minimum interval, from which longer ones grow.
     """
 
     def __init__(self, *, refresh_ms: int, backoff_ms: int) -> None:
@@ -52,7 +52,7 @@ class RefreshPace:
         self._missing = self._missing + 1 if missing else 0
 
     def failed(self, *, refused: bool) -> None:
-        """Record a failure; ``refused``: of authentication."""
+        """Record a failure; ``refused``: whether authentication failed."""
         self._failed += 1
         self._refused = refused
 
@@ -60,8 +60,8 @@ class RefreshPace:
         """Return the interval after the last request.
 
         Args:
-            wanted: an update was requested since.
-            has_new_topics: topics were added since, of which nothing can be fetched before.
+            wanted: whether an update was requested since.
+            has_new_topics: whether topics were added since, which can't be fetched until requested.
         """
         if self._refused:
             return max(self._backoff_ms, REFUSED_MS)

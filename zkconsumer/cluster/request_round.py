@@ -1,4 +1,4 @@
-"""Sends one request to broker after broker, until one responds; silent ones block no others.
+"""Sends one request to broker after broker until one responds; silent ones don't block others.
 
 The next broker is tried as soon as all earlier ones have been silent for a while; they may still
 respond. In a second pass, each that has not failed is tried again, over another connection.
@@ -38,8 +38,8 @@ T = TypeVar("T")
 def first_dial_ms(request_timeout_ms: int) -> int:
     """Return how long connecting to one of several brokers may take in the first pass.
 
-    It is more than the time of one silence if request time-outs are short: TLS, versions and SASL
-    take several responses.
+    If request time-outs are short, it is longer than the hedge delay: TLS, versions and SASL take
+    several responses.
     """
     quiet_ms = HedgePace(request_timeout_ms).hedge_delay_ms
     return max(quiet_ms, min(FIRST_HEDGE_DELAY_MS, request_timeout_ms // 4))
@@ -52,7 +52,7 @@ class RoundRequest(Generic[T]):
     Attributes:
         what: its subject, for the error.
         request: builds it for a broker; may raise ``UnsupportedVersion``.
-        read: reads the response; may raise the error that its broker then counts as failed with.
+        read: reads the response; if it raises, its broker counts as failed with that error.
     """
 
     what: str
@@ -77,12 +77,12 @@ class RequestRound(Generic[T]):
 
     Args:
         lookup: the request.
-        pool: connections.
+        pool: the source of connections.
         brokers: the brokers in the order of the tries.
         deadline: the time limit of the whole call.
         request_timeout_ms: how long one broker may take.
         clock: for deadlines.
-        reasons: gets why each broker failed.
+        reasons: receives why each broker failed.
 
     Attributes:
         failures: the last error of each broker in this round.
@@ -119,7 +119,7 @@ class RequestRound(Generic[T]):
         """Return the first response.
 
         Raises:
-            NoBrokersAvailable: all failed with errors that may pass; names each and why.
+            NoBrokersAvailable: all failed, some with errors that may pass; names each and why.
             ZkConsumerError: all failed for good; the first of their errors.
         """
         try:
@@ -133,8 +133,8 @@ class RequestRound(Generic[T]):
                 except (TransportError, UnsupportedVersion, ProtocolError, BrokerError) as error:
                     self.failed(responder.connection.broker, error)
         finally:
-            # Connections with a response last: another one that was closed must not mark the
-            # broker.
+            # Connections with a response last, so that another one, which was closed, does not
+            # mark the broker as failed.
             for connection in sorted(self._taken, key=lambda connection: connection.is_idle):
                 self._pool.give_back(connection)
 
@@ -143,7 +143,7 @@ class RequestRound(Generic[T]):
         self.failures[broker] = error
         if isinstance(error, TransportError):
             self._passing = True
-            # A time-out says less than the error before it.
+            # A time-out is less informative than the error before it.
             if self._deadline.left_ms > 0 or broker not in self._reasons:
                 self._reasons[broker] = named(broker, error)
         else:
@@ -153,7 +153,7 @@ class RequestRound(Generic[T]):
             self._second_pass.remove(broker)
 
     def closed_idle(self, broker: Broker) -> None:
-        """Try a broker again that had closed an idle connection."""
+        """Try the broker again next, since it had only closed an idle connection."""
         self._first_pass.appendleft(broker)
 
     def _race(self) -> "_PendingRequest[T]":
@@ -226,7 +226,7 @@ class RequestRound(Generic[T]):
 
 
 class _PendingRequest(Generic[T]):
-    """A request in flight of a round, which records its failure."""
+    """A request of a round in flight; it records its failure in the round."""
 
     def __init__(self, sent: Sent[Any], of: RequestRound[T], *, was_idle: bool) -> None:
         self.connection = sent.connection
@@ -259,7 +259,7 @@ class _PendingRequest(Generic[T]):
 
 
 def named(broker: Broker, error: Exception) -> str:
-    """Return the message of an error, with the broker in front unless it names that."""
+    """Return the message of an error, preceded by the broker unless it contains its address."""
     text = str(error)
     address = f"{broker.host}:{broker.port}"
     return text if address in text else f"{broker}: {text}"
@@ -279,7 +279,7 @@ class CoordinatorLookup:
 
 
 def who_coordinates(group_id: str) -> RoundRequest[CoordinatorLookup]:
-    """Build a coordinator lookup; it makes brokers create a missing offsets topic (see 0.8.2)."""
+    """Build a coordinator lookup; it makes brokers create a missing offsets topic (since 0.8.2)."""
     request = FindCoordinatorRequest(group_id=group_id)
 
     def read(

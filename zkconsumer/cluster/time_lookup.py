@@ -1,8 +1,8 @@
-"""Finds the offsets of a time in logs, on brokers of any age.
+"""Finds the offsets of a time in logs, on brokers of any version.
 
-Brokers from 0.10.1 on know times of records. Older ones, and logs in the format of 0.9 and before,
-know only when segments were last written; ranges of whole segments hold every requested record, and
-others besides.
+Brokers from 0.10.1 on know the times of records. With older brokers, and with logs in the format of
+0.9 and before, only the times when segments were last written are known; ranges of whole segments
+hold every requested record, and others besides.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class OffsetsByTime:
 class TimeLookup:
     """Looks offsets up by time. Thread: as the client's.
 
-    Every method raises what ``ClusterClient.list_offsets`` does.
+    Every method raises the errors of ``ClusterClient.list_offsets``.
 
     Example::
 
@@ -48,8 +48,8 @@ class TimeLookup:
 
     Args:
         client: sends the requests.
-        timeout_ms: for one request, with all tries.
-        isolation: as of ``ClusterClient.list_offsets``.
+        timeout_ms: the limit of one request, with all tries.
+        isolation: as in ``ClusterClient.list_offsets``.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class TimeLookup:
     def since(self, times: Times) -> OffsetsByTime:
         """Return the offsets to begin at, to get all records that are not older than a time.
 
-        If only segments are known it is the beginning of one, so that older records come, too.
+        If only segment times are known, it is the start of a segment, so older records come, too.
 
         Args:
-            times: milliseconds since the epoch.
+            times: the times, in milliseconds since the epoch.
         """
         found, rest = self._by_record(times)
         newer = {}
@@ -82,13 +82,13 @@ class TimeLookup:
         return found
 
     def until(self, times: Times) -> OffsetsByTime:
-        """Return the offsets to end at, after all records before the first not older than a time.
+        """Return the offsets to end before: those of the first records not older than a time.
 
-        If only segments are known it is the end of the one written at that time, so that newer
+        If only segment times are known, it is the end of the segment written at that time, so newer
         records come, too.
 
         Args:
-            times: milliseconds since the epoch.
+            times: the times, in milliseconds since the epoch.
         """
         found, rest = self._by_record(times)
         before = self._segments(rest, 1, found)

@@ -1,8 +1,8 @@
-"""Topics that are missing in one broker's latest metadata. Pure.
+"""Keeps topics for a while after they vanish from one broker's metadata. Pure.
 
 A broker that has just started knows no topics for a moment, and one that lags knows fewer than
 others: a group would rebalance twice for a topic that existed all the time. So a topic counts
-as deleted only after it stays away.
+as deleted only once it has been missing for ``BELIEVED_AFTER_MS``.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ _UNKNOWN: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class VanishedTopics:
-    """Topics that are missing, and since when."""
+    """Tracks which topics are missing, and since when."""
 
     def __init__(self) -> None:
         self._since_ms: dict[str, int] = {}
@@ -26,7 +26,7 @@ class VanishedTopics:
     def kept(
         self, before: ClusterView, after: ClusterView, watched: frozenset[str] | None, now_ms: int
     ) -> ClusterView:
-        """Return the later view, with topics added that have not been missing for long enough.
+        """Return the later view, plus the topics that have not been missing for long enough.
 
         Args:
             before: the view returned before.

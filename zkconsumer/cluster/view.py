@@ -27,11 +27,11 @@ class ClusterView:
         errors: the error code of every topic that has one.
         partitions: the partition ids of every topic that has some, ascending.
         leader_epochs: how often the leader changed, as far as the broker sends it.
-        has_exact_epochs: whether requests may contain these, for the leader to refuse them if it
-            has another one. Brokers before 2.4 don't know the epochs of a reassignment under way:
-            requests with theirs are refused until it is over, which may be hours.
+        has_exact_epochs: whether requests may contain these, so that a leader of another epoch
+            refuses them. Brokers before 2.4 don't know the epochs of a reassignment in progress:
+            requests with their epochs are refused until it is over, which may take hours.
         internal: the topics that belong to the cluster itself.
-        topic_ids: a topic that is deleted and created again gets another id.
+        topic_ids: the id of each topic; if deleted and created again, it gets another one.
         cluster_id: the id of the whole cluster.
         controller_id: the controller broker; None: there is none.
     """
@@ -59,9 +59,9 @@ NOTHING_KNOWN = ClusterView(brokers={}, leaders={}, leaderless={}, errors={})
 
 
 def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
-    """Convert a metadata response of a version.
+    """Convert a metadata response of this version to a view.
 
-    A partition with error 9 (a replica is down) has a leader all the same. Partition ids may have
+    A partition with error 9 (a replica is down) still has a leader. Partition ids may have
     gaps. A leader that is not among the brokers counts as none. Source: Kafka 3.9
     ``MetadataResponse.hasReliableLeaderEpochs``; Java drops unreliable epochs altogether.
     """
@@ -109,7 +109,7 @@ def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
 def limited_to(view: ClusterView, topics: Collection[str]) -> ClusterView:
     """Reduce a view to these topics, as if they had been requested by name.
 
-    Those that it lacks get the error ``UNKNOWN_TOPIC_OR_PARTITION``.
+    Topics that it lacks get the error ``UNKNOWN_TOPIC_OR_PARTITION``.
     """
     wanted = frozenset(topics)
     reported = view.partitions.keys() | view.errors.keys()
@@ -133,7 +133,7 @@ def kept_current(before: ClusterView, after: ClusterView) -> ClusterView:
     """Return the later view, without going back to older leaders (KIP-320).
 
     The broker may not know a new leader yet: if the partition is the same (by its topic's id)
-    and its epoch smaller than before, the earlier leader stays.
+    and its epoch is smaller than before, the earlier leader is kept.
     """
     stale = [
         tp
@@ -151,7 +151,7 @@ def kept_current(before: ClusterView, after: ClusterView) -> ClusterView:
         leaderless.pop(tp, None)
         epochs[tp] = before.leader_epochs[tp]
         leader = before.leaders.get(tp)
-        # Maybe at another address by now; or gone, which the next epoch will show.
+        # It may have another address by now, or be gone, which the next epoch will show.
         at_present = None if leader is None else after.brokers.get(leader.id)
         if at_present is None:
             leaderless[tp] = ErrorCode.LEADER_NOT_AVAILABLE
