@@ -89,6 +89,28 @@ def test_all_records_are_read_and_later_ones_too(fakes: Fakes) -> None:
         assert stats.brokers == 2
 
 
+def test_records_that_are_put_back_are_not_counted_as_collected(fakes: Fakes) -> None:
+    """They come again with the next call, and count then."""
+
+    def fail(taken: object) -> None:
+        if taken:
+            raise MemoryError
+
+    def has_failed() -> bool:
+        try:
+            rig.engine.collect_as(500, fail)
+        except MemoryError:
+            return True
+        return False
+
+    with fakes.rig() as rig:
+        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        wait_until(has_failed, what="records")
+        assert rig.engine.stats().collected_records == 0
+        check(rig)
+        assert rig.engine.stats().collected_records == 4 * 30
+
+
 def test_failures_of_all_kinds_lose_and_repeat_nothing(fakes: Fakes) -> None:
     """Connections are closed, leaders are lost, and ListOffsets fails."""
     for broker in fakes.brokers:
