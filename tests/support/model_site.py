@@ -69,7 +69,7 @@ class ModelSite:
         address: the site's address.
         token: the access token; "" for none.
         listeners: the most event streams at the same time.
-        untold: why notifications could not be sent; None: they could.
+        delivery_problem: why notifications could not be sent; None: they could.
     """
 
     def __init__(self, token: str = "", *, listeners: int = 10) -> None:
@@ -80,7 +80,7 @@ class ModelSite:
         self.token = token
         self.listeners = listeners
         self.address = ""
-        self.untold: str | None = None
+        self.delivery_problem: str | None = None
 
 
 def model_messages(query: MessageQuery) -> BrowseResult:
@@ -144,7 +144,7 @@ def _parts(site: ModelSite) -> Site:
         events=EventHub(site.source, clients_max=site.listeners),
         clock=site.clock,
         messages=model_messages,
-        untold=lambda: site.untold,
+        delivery_problem=lambda: site.delivery_problem,
     )
 
 

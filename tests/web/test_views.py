@@ -327,7 +327,9 @@ def test_the_chart_has_gaps_only_where_nothing_was_read(
 def test_failed_notifications_are_shown_on_every_page(browser: Browser) -> None:
     """The banner fits the screen, however long the receiver's error is."""
     site = ModelSite()
-    site.untold = f"notifying ops: https://hooks.example.org: {'x' * 150} <b>; trying again"
+    site.delivery_problem = (
+        f"notifying ops: https://hooks.example.org: {'x' * 150} <b>; trying again"
+    )
     with (
         served(site) as opened_site,
         window(browser, opened_site.address, now_ms=SEEN_MS) as opened,

@@ -218,7 +218,7 @@ def _watched(
         hosts=hosts,
         events=EventHub(watch),
         messages=args.looks,
-        untold=lambda: None if notifier is None else notifier.problem,
+        delivery_problem=lambda: None if notifier is None else notifier.problem,
     )
     if notifier is not None:
         watch.subscribe(notifier.take)

@@ -10,7 +10,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
-    EpochEndOffset as AnsweredEpoch,
+    EpochEndOffset as ReceivedEpochEnd,
 )
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
     EpochPartition,
@@ -68,7 +68,7 @@ def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartiti
     }
 
 
-def _read_partition(result: AnsweredEpoch) -> EpochEnd | int:
+def _read_partition(result: ReceivedEpochEnd) -> EpochEnd | int:
     if result.error_code != ErrorCode.NONE:
         return result.error_code
     if not is_offset_or_none(result.end_offset) or result.leader_epoch < NO_EPOCH:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest, SparkOptions
 from zkconsumer.drain.layout import DEAD_LETTERS
-from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
+from zkconsumer.drain.stopping import DrainStopFlag, ignored_signals, stop_signals
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import listed
 from zkconsumer.properties_file import load_properties
@@ -328,7 +328,7 @@ def run(args: argparse.Namespace) -> int:
     showing = shown() if lines is None else nullcontext(lines)
     with (
         opened as engine,
-        asking_signals(stop, ignored),
+        stop_signals(stop, ignored),
         showing as shown_to,
         reporting_slow_batches(shown_to, sys.stderr) as watch,
     ):

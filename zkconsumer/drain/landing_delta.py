@@ -97,7 +97,7 @@ class DeltaLanding(FilesLanding):
                 partition_by=PARTITION_COLUMNS,
                 mode="ignore",
                 storage_options=options,
-                commit_properties=_saying({DRAIN: drain}),
+                commit_properties=_commit_properties({DRAIN: drain}),
             )
         application = f"zkconsumer-drain-{drain}"
         noted = table.transaction_version(application)
@@ -114,11 +114,13 @@ class DeltaLanding(FilesLanding):
             mode="append",
             schema=schema,
             partition_by=PARTITION_COLUMNS,
-            commit_properties=_saying(summary_of(drain, manifest.number, ranges), [entry]),
+            commit_properties=_commit_properties(
+                summary_of(drain, manifest.number, ranges), [entry]
+            ),
         )
 
 
-def _saying(summary: Mapping[str, str], entries: Sequence[Any] = ()) -> Any:
+def _commit_properties(summary: Mapping[str, str], entries: Sequence[Any] = ()) -> Any:
     """Return commit properties with a summary as ``userMetadata``, and application transactions."""
     from deltalake import CommitProperties  # noqa: PLC0415 - optional
 

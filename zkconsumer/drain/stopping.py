@@ -44,7 +44,7 @@ def ignored_signals() -> frozenset[signal.Signals]:
 
 
 @contextmanager
-def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
+def stop_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
     """Stop the drain after its batch at the first Ctrl-C or SIGTERM, and at once at the second.
 
     Enter the context after Spark has started, since Spark handles Ctrl-C itself. Thread: main only.

@@ -35,7 +35,7 @@ class SparkCheckpointFiles:
         jvm: Any = context._jvm  # noqa: SLF001
         settings: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
         self._what = path
-        with self._door():
+        with self._converted_errors():
             self._hadoop: Any = jvm.org.apache.hadoop.fs
             self._base: Any = self._hadoop.Path(path)
             self._manager: Any = _manager_class(jvm).create(self._base, settings)
@@ -44,12 +44,12 @@ class SparkCheckpointFiles:
 
     def names(self, folder: str) -> Sequence[str]:
         """See ``CheckpointFiles``."""
-        with self._door():
+        with self._converted_errors():
             return [status.getPath().getName() for status in self._manager.list(self._at(folder))]
 
     def read(self, path: str) -> bytes:
         """See ``CheckpointFiles``."""
-        with self._door():
+        with self._converted_errors():
             stream = self._manager.open(self._at(path))
             try:
                 return bytes(stream.readAllBytes())
@@ -59,7 +59,7 @@ class SparkCheckpointFiles:
     def create(self, path: str, data: bytes) -> bool:
         """See ``CheckpointFiles``."""
         at = self._at(path)
-        with self._door():
+        with self._converted_errors():
             if self._manager.exists(at):
                 return False
             stream = self._manager.createAtomic(at, False)  # noqa: FBT003 - Java's
@@ -75,14 +75,14 @@ class SparkCheckpointFiles:
 
     def delete(self, path: str) -> None:
         """See ``CheckpointFiles``."""
-        with self._door():
+        with self._converted_errors():
             self._manager.delete(self._at(path))
 
     def _at(self, path: str) -> Any:
         return self._hadoop.Path(self._base, path) if path else self._base
 
     @contextmanager
-    def _door(self) -> Iterator[None]:
+    def _converted_errors(self) -> Iterator[None]:
         """Convert exceptions of Java and the gateway to ``ConfigError``."""
         try:
             yield

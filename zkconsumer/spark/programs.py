@@ -29,7 +29,7 @@ from zkconsumer.spark.stream_plan import begun_plan
 _FORMAT: Final = "zkconsumer"
 _GLANCE_S: Final = 1
 
-_knowing: Final[WeakSet[SparkSession]] = WeakSet()
+_registered: Final[WeakSet[SparkSession]] = WeakSet()
 
 Write = Callable[[DataFrame, int], None]
 Option = str | int | bool | None
@@ -187,9 +187,9 @@ def _by_us(
 
 def _know(spark: SparkSession) -> None:
     """Register the format with the session, once."""
-    if HAS_SOURCES and spark not in _knowing:
+    if HAS_SOURCES and spark not in _registered:
         register(spark)
-        _knowing.add(spark)
+        _registered.add(spark)
 
 
 def _columns(options: SourceOptions) -> StructType:

@@ -61,7 +61,7 @@ from zkconsumer.zk.paths import GroupPaths
 __all__ = ["Site", "build_app", "build_clusters_app"]
 
 _FORM_MAX: Final = 10_000
-ASKING_ZOOKEEPER: Final = 4
+MAX_ZOOKEEPER_REQUESTS: Final = 4
 """How many requests may wait for ZooKeeper: if it hangs, they must not use up the pool."""
 
 
@@ -84,8 +84,10 @@ def build_clusters_app(sites: Mapping[str, Site]) -> ASGIApp:
 
     def overview(request: Request) -> Response:
         states = {name: site.source.current for name, site in sites.items()}
-        untold = next(filter(None, (site.untold() for site in sites.values())), None)
-        page_request = replace(pages.requested(request), untold=untold)
+        delivery_problem = next(
+            filter(None, (site.delivery_problem() for site in sites.values())), None
+        )
+        page_request = replace(pages.requested(request), delivery_problem=delivery_problem)
         return _html(clusters_page(states, page_request.now_ms), page_request, None)
 
     def health(request: Request) -> Response:
@@ -182,7 +184,7 @@ class _Pages:
     def __init__(self, site: Site, *, framed: bool = True) -> None:
         self._site = site
         self._framed = framed
-        self._asking = threading.BoundedSemaphore(ASKING_ZOOKEEPER)
+        self._asking = threading.BoundedSemaphore(MAX_ZOOKEEPER_REQUESTS)
         self._throttle = GuessThrottle()
 
     def page(
@@ -192,7 +194,9 @@ class _Pages:
 
         def response(request: Request) -> Response:
             state = self._site.source.current
-            page_request = replace(self.requested(request), untold=self._site.untold())
+            page_request = replace(
+                self.requested(request), delivery_problem=self._site.delivery_problem()
+            )
             return _html(make(page_request, state, request), page_request, state)
 
         return response

@@ -11,7 +11,7 @@ from uvicorn.server import ServerState
 
 from zkconsumer.inbound.gate import ConnectionSlot, Watched, unread_bytes
 from zkconsumer.inbound.table import ConnectionProgress, WaitingFor
-from zkconsumer.web.guarding import AUTHENTICATE, HAS_ROOM
+from zkconsumer.web.guarding import AUTHENTICATE, HAS_CAPACITY
 
 HEAD_MAX: Final = 16_384
 """The limit of a request's line and headers together."""
@@ -141,7 +141,7 @@ class PageConnection(H11Protocol, Watched):
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_capacity = self._has_capacity
-        scope[HAS_ROOM], scope[AUTHENTICATE] = has_capacity, self._session.authenticate
+        scope[HAS_CAPACITY], scope[AUTHENTICATE] = has_capacity, self._session.authenticate
 
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start" and not has_capacity:

@@ -48,19 +48,19 @@ class EventHub:
         self._source = source
         self._clients_max = clients_max
         self._heartbeat_s = heartbeat_s
-        self._bells: dict[_Listener, None] = {}
+        self._listeners: dict[_Listener, None] = {}
         self._closed = False
 
     @property
     def listeners(self) -> int:
         """The number of listeners."""
-        return len(self._bells)
+        return len(self._listeners)
 
     def close(self) -> None:
         """Drop all listeners, and accept no more. Safe in a signal handler of the loop's thread."""
         self._closed = True
-        for wakeup in list(self._bells):
-            wakeup.signal_from_thread()
+        for listener in list(self._listeners):
+            listener.signal_from_thread()
 
     async def serve(
         self,
@@ -85,49 +85,49 @@ class EventHub:
         """
         if self._closed or not self._make_capacity(address):
             return False
-        wakeup = _Listener(asyncio.get_running_loop(), address)
-        self._bells[wakeup] = None
+        listener = _Listener(asyncio.get_running_loop(), address)
+        self._listeners[listener] = None
         unsubscribe = self._source.subscribe(
-            lambda state: wakeup.signal_from_thread() if _concerns(state, key) else None
+            lambda state: listener.signal_from_thread() if _concerns(state, key) else None
         )
         watching = nullcontext() if key is None else self._source.watch(key)
         try:
             with watching:
-                await _either(self._notify(wakeup, last_seen, send), _gone(receive))
+                await _either(self._notify(listener, last_seen, send), _gone(receive))
         except TimeoutError:
             log.debug(
                 "closed the event stream of a client that read nothing for %d s", _SEND_TIMEOUT_S
             )
         finally:
             unsubscribe()
-            self._bells.pop(wakeup, None)
+            self._listeners.pop(listener, None)
         return True
 
     def _make_capacity(self, address: str) -> bool:
         """Drop a listener of a more crowded address if needed; return whether one may be added."""
-        if len(self._bells) < self._clients_max:
+        if len(self._listeners) < self._clients_max:
             return True
-        counts = Counter(wakeup.address for wakeup in self._bells)
+        counts = Counter(listener.address for listener in self._listeners)
         crowd, most = counts.most_common(1)[0]
         if most <= counts[address] + 1:
             return False
-        oldest = next(wakeup for wakeup in self._bells if wakeup.address == crowd)
-        del self._bells[oldest]
+        oldest = next(listener for listener in self._listeners if listener.address == crowd)
+        del self._listeners[oldest]
         oldest.let_go()
         return True
 
-    async def _notify(self, wakeup: "_Listener", last_seen: int | None, send: Send) -> None:
+    async def _notify(self, listener: "_Listener", last_seen: int | None, send: Send) -> None:
         reported = self._source.current.number if last_seen is None else last_seen
         await _start(send)
         # Numbers start again with the server: a larger ``last_seen`` is from before a restart.
-        rung = last_seen is not None
-        while not (self._closed or wakeup.let_gone):
+        is_notified = last_seen is not None
+        while not (self._closed or listener.let_gone):
             state = self._source.current
-            if rung and state.number != reported:
+            if is_notified and state.number != reported:
                 reported = state.number
                 await _send(send, event_text(state))
-            rung = await wakeup.received(self._heartbeat_s)
-            if not rung:
+            is_notified = await listener.received(self._heartbeat_s)
+            if not is_notified:
                 await _send(send, ": still here\n\n")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -155,12 +155,12 @@ class _Listener:
         self.address = address
         self.let_gone = False
         self._loop = loop
-        self._rung = asyncio.Event()
+        self._notified = asyncio.Event()
 
     def signal_from_thread(self) -> None:
         """Wake the listener. Thread: any."""
         try:
-            self._loop.call_soon_threadsafe(self._rung.set)
+            self._loop.call_soon_threadsafe(self._notified.set)
         except RuntimeError:
             # The loop has ended, and all listeners with it.
             return
@@ -168,15 +168,15 @@ class _Listener:
     def let_go(self) -> None:
         """Drop the listener. Thread: the event loop's."""
         self.let_gone = True
-        self._rung.set()
+        self._notified.set()
 
     async def received(self, timeout_s: float) -> bool:
         """Wait to be woken; return False if that takes longer than ``timeout_s``."""
         try:
-            await asyncio.wait_for(self._rung.wait(), timeout_s)
+            await asyncio.wait_for(self._notified.wait(), timeout_s)
         except TimeoutError:
             return False
-        self._rung.clear()
+        self._notified.clear()
         return True
 
 

@@ -24,11 +24,11 @@ from zkconsumer.web.throttling import GuessThrottle
 log = logging.getLogger(__name__)
 
 TOO_MANY_GUESSES: Final = "Too many wrong tokens came from your address: try again in a minute."
-HAS_ROOM: Final = "zkconsumer.has_capacity"
+HAS_CAPACITY: Final = "zkconsumer.has_capacity"
 """The scope's key for whether there is capacity for requests other than ``/healthz``."""
 AUTHENTICATE: Final = "zkconsumer.authenticate"
 """The scope's key for the function to call once its client has shown the token."""
-_ALWAYS_ANSWERED: Final = "/healthz"
+_UNGUARDED_PATH: Final = "/healthz"
 _RETRY_S: Final = 5
 _HOST_MAX: Final = 64
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
@@ -78,7 +78,7 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         path, method = scope["path"], scope["method"]
-        if path != _ALWAYS_ANSWERED and not scope.get(HAS_ROOM, True):
+        if path != _UNGUARDED_PATH and not scope.get(HAS_CAPACITY, True):
             return PlainTextResponse(
                 "Too many requests at present: try again.\n", 503, {"Retry-After": str(_RETRY_S)}
             )

@@ -25,7 +25,7 @@ class Site:
         events: sends events of new states to open pages.
         clock: for ages.
         messages: reads messages of topics; None: no page shows any.
-        untold: returns why some target gets no notifications; None if all get them.
+        delivery_problem: returns why some target gets no notifications; None if all get them.
     """
 
     source: StateSource
@@ -36,4 +36,4 @@ class Site:
     events: EventHub
     clock: Clock = field(default_factory=SystemClock)
     messages: Callable[[MessageQuery], BrowseResult] | None = None
-    untold: Callable[[], str | None] = lambda: None
+    delivery_problem: Callable[[], str | None] = lambda: None

@@ -133,7 +133,7 @@ class ClusterWatch:
         self._wake_reader = WakeEvent()
         self._cluster: OpenCluster | None = None
         self._reader: StateReader | None = None
-        self._looker: StateReader | None = None
+        self._group_reader: StateReader | None = None
         self._lock = threading.Lock()
         self._watched: Counter[GroupKey] = Counter()
 
@@ -236,12 +236,12 @@ class ClusterWatch:
             while not self._stop.is_set():
                 took_ms = self._read(self._reader)
                 self._repeats.works(_ABOUT)
-                self._looker = self._reader
+                self._group_reader = self._reader
                 self._wake_reader.notify()
                 pause_ms = max(self._settings.interval_ms - took_ms, took_ms)
                 self._rest(self._wake_reading, pause_ms)
         finally:
-            self._cluster = self._reader = self._looker = None
+            self._cluster = self._reader = self._group_reader = None
 
     def _read(self, reader: StateReader) -> int:
         began_ms = self._clock.now_ms()
@@ -253,7 +253,7 @@ class ClusterWatch:
 
     def _run_reads(self) -> None:
         while not self._stop.is_set():
-            looker, keys = self._looker, self._covered()
+            looker, keys = self._group_reader, self._covered()
             if looker is None or not keys:
                 self._wake_reader.wait()
                 continue

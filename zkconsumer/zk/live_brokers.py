@@ -32,7 +32,7 @@ _MOST_FIRST: Final = 200
 _MOST_SECOND: Final = 400
 """Limits of nodes that are read: directly below the root, and one level further down."""
 _AT_ONCE: Final = 10
-_MOST_TOLD: Final = 3
+_MAX_HINTS: Final = 3
 
 ReadChildren = Callable[[Sequence[str]], list[list[str] | None]]
 """Returns the children of each server path, regardless of the chroot; None: no such node."""
@@ -113,7 +113,7 @@ def clusters_at(zookeeper_connect: str, children: ReadChildren) -> tuple[str, ..
             held = _tolerant(children, [chroot + BROKER_IDS for chroot in wanted])
             found = [chroot for chroot, ids in zip(wanted, held, strict=True) if ids]
             if found:
-                return tuple(f"{given.hosts}{chroot}" for chroot in found[:_MOST_TOLD])
+                return tuple(f"{given.hosts}{chroot}" for chroot in found[:_MAX_HINTS])
     except RegistryError:
         pass  # only a hint: the caller reports its own error
     return ()

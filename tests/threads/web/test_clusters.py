@@ -109,7 +109,7 @@ def test_a_failed_notification_is_shown_after_a_login() -> None:
     """It is on the overview and on each page of that cluster, but not on the login page."""
     clusters = Clusters(TOKEN)
     sites = dict(clusters.sites)
-    sites["shop"] = replace(sites["shop"], untold=lambda: "notifying ops: <away>")
+    sites["shop"] = replace(sites["shop"], delivery_problem=lambda: "notifying ops: <away>")
     app = build_clusters_app(sites)
     for path, is_shown in (
         ("/", True),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from zkconsumer.drain.stopping import DrainStopFlag, asking_signals, ignored_signals
+from zkconsumer.drain.stopping import DrainStopFlag, ignored_signals, stop_signals
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def test_the_first_signal_requests_a_stop_and_the_second_interrupts(
 ) -> None:
     """The first ends the run after its batch; the former handlers are restored at the end."""
     stop, before = DrainStopFlag(), signal.getsignal(number)
-    with asking_signals(stop, ignored_signals()):
+    with stop_signals(stop, ignored_signals()):
         signal.raise_signal(number)
         assert stop.requested()
         with pytest.raises(KeyboardInterrupt):
@@ -36,7 +36,7 @@ def test_signals_ignored_before_spark_started_stay_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stop, ignored = DrainStopFlag(), ignored_signals()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as Spark's start does
-    with asking_signals(stop, ignored):
+    with stop_signals(stop, ignored):
         signal.raise_signal(signal.SIGINT)
         assert not stop.requested()
         signal.raise_signal(signal.SIGTERM)

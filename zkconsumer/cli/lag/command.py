@@ -146,8 +146,8 @@ def run(args: argparse.Namespace) -> int:
 def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapshot:
     """Return a snapshot; read again if a coordinator could not return the groups' offsets."""
     snapshot = access.snapshot(args.group)
-    untold = {f"offsets of group {group_id} in Kafka" for group_id in args.group}
-    if any(failure.part in untold for failure in snapshot.failures):
+    unread_groups = {f"offsets of group {group_id} in Kafka" for group_id in args.group}
+    if any(failure.part in unread_groups for failure in snapshot.failures):
         pause(args.retry_backoff_ms)
         snapshot = access.snapshot(args.group)
     return snapshot
@@ -233,8 +233,10 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
     if exceeding:
         note(f"{len(exceeding)} of {len(rows)} partitions are too far behind")
         return NOT_WELL
-    untold = {failure.group_id for failure in snapshot.failures if failure.group_id is not None}
-    unknown = {row.key: why for row in rows if (why := _unknown(row, untold, max_seconds))}
+    unread_groups = {
+        failure.group_id for failure in snapshot.failures if failure.group_id is not None
+    }
+    unknown = {row.key: why for row in rows if (why := _unknown(row, unread_groups, max_seconds))}
     if unknown:
         (group, tp), why = next(iter(unknown.items()))
         note(
@@ -247,11 +249,11 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
     return 0
 
 
-def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> str | None:
+def _unknown(row: LagRow, unread_groups: Collection[str], max_seconds: int | None) -> str | None:
     """Return why a partition's lag is unknown; None if it is known, or the group has no offset."""
     if row.unreadable is not None:
         return row.unreadable
-    if row.committed is None and row.group.group_id in untold:
+    if row.committed is None and row.group.group_id in unread_groups:
         return "the group's offsets in Kafka could not be read"
     if row.placement is OffsetPlacement.BEYOND_END:
         return "its offset is beyond the end of its log"

@@ -15,15 +15,15 @@ import pyarrow as pa
 from zkconsumer.drain.local.local_storage import make_folder, sync_file, sync_folder
 from zkconsumer.drain.storage import Storage
 
-_Door = Callable[[], AbstractContextManager[None]]
+_ErrorConversion = Callable[[], AbstractContextManager[None]]
 
 
 class Upload(io.RawIOBase):
     """Wraps an upload as a Python file object, whose attribute ``closed`` pyarrow reads."""
 
-    def __init__(self, writer: Any, door: _Door) -> None:
+    def __init__(self, writer: Any, converted_errors: _ErrorConversion) -> None:
         self._writer = writer
-        self._door = door
+        self._converted_errors = converted_errors
 
     def writable(self) -> bool:
         """Return True."""
@@ -32,7 +32,7 @@ class Upload(io.RawIOBase):
     def write(self, data: Any) -> int:
         """Append bytes."""
         view = memoryview(data).cast("B")
-        with self._door():
+        with self._converted_errors():
             self._writer.write(view)
         return len(view)
 
@@ -40,16 +40,16 @@ class Upload(io.RawIOBase):
         """Complete the upload, which makes the object visible."""
         if not self.closed:
             super().close()
-            with self._door():
+            with self._converted_errors():
                 self._writer.close()
 
 
 class Download(io.RawIOBase):
     """Wraps a download as a Python file object."""
 
-    def __init__(self, reader: Any, door: _Door) -> None:
+    def __init__(self, reader: Any, converted_errors: _ErrorConversion) -> None:
         self._reader = reader
-        self._door = door
+        self._converted_errors = converted_errors
 
     def readable(self) -> bool:
         """Return True."""
@@ -61,17 +61,17 @@ class Download(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read at most ``size`` bytes."""
-        with self._door():
+        with self._converted_errors():
             return bytes(self._reader.read(None if size < 0 else size))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Change the position."""
-        with self._door():
+        with self._converted_errors():
             return int(self._reader.seek(offset, whence))
 
     def tell(self) -> int:
         """Return the position."""
-        with self._door():
+        with self._converted_errors():
             return int(self._reader.tell())
 
 
@@ -85,7 +85,7 @@ class StreamedStorage(Protocol):
 
     held_bytes: int
 
-    def door(self, path: str) -> AbstractContextManager[None]:
+    def converted_errors(self, path: str) -> AbstractContextManager[None]:
         """Convert the client's exceptions to a ``DrainError`` that names the path."""
         ...
 
@@ -107,18 +107,18 @@ class StreamedFiles:
 
     def output(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
-        door = partial(self._storage.door, path)
-        with door():
-            return pa.PythonFile(Upload(self._storage.writer(path), door), mode="w")
+        converted_errors = partial(self._storage.converted_errors, path)
+        with converted_errors():
+            return pa.PythonFile(Upload(self._storage.writer(path), converted_errors), mode="w")
 
     def keep(self, path: str) -> None:
         """Do nothing, since files that the store has acknowledged are durable."""
 
     def input(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
-        door = partial(self._storage.door, path)
-        with door():
-            return pa.PythonFile(Download(self._storage.reader(path), door), mode="r")
+        converted_errors = partial(self._storage.converted_errors, path)
+        with converted_errors():
+            return pa.PythonFile(Download(self._storage.reader(path), converted_errors), mode="r")
 
 
 class DataFiles(Protocol):

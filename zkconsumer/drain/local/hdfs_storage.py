@@ -43,7 +43,7 @@ class HdfsStorage:
         address, slash, root = path.partition("://")[2].partition("/")
         self._root = f"{slash}{root}".rstrip("/")
         self._what = f"hdfs://{address}{self._root}"
-        with self.door(""):
+        with self.converted_errors(""):
             self._client = Client(f"hdfs://{address}" if address else None)
 
     def uri(self, path: str) -> str:
@@ -52,7 +52,7 @@ class HdfsStorage:
 
     def read(self, path: str) -> bytes | None:
         """See ``Storage``."""
-        with self.door(path):
+        with self.converted_errors(path):
             try:
                 return bytes(self._client.read(self._at(path)).read())
             except FileNotFoundError:
@@ -63,7 +63,7 @@ class HdfsStorage:
         target = self._at(path)
         folder, _, name = target.rpartition("/")
         aside = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
-        with self.door(path):
+        with self.converted_errors(path):
             try:
                 with self._client.create(aside) as file:
                     file.write(data)
@@ -96,7 +96,7 @@ class HdfsStorage:
     def move(self, source: str, target: str) -> None:
         """See ``Storage``."""
         here, there = self._at(source), self._at(target)
-        with self.door(source):
+        with self.converted_errors(source):
             self._client.mkdirs(there.rpartition("/")[0], create_parent=True)
             try:
                 self._client.rename(here, there)
@@ -112,7 +112,7 @@ class HdfsStorage:
 
     def delete(self, folder: str) -> None:
         """See ``Storage``."""
-        with self.door(folder):
+        with self.converted_errors(folder):
             self._client.delete(self._at(folder), recursive=True)
 
     def reader(self, path: str) -> "_Ranges":
@@ -125,7 +125,7 @@ class HdfsStorage:
 
     def _below(self, folder: str, *, recursive: bool) -> list[tuple[str, int | None]]:
         """Return paths in HDFS with the lengths of files; None for folders."""
-        with self.door(folder):
+        with self.converted_errors(folder):
             try:
                 found = list(self._client.list_status(self._at(folder), recursive))
             except FileNotFoundError:
@@ -142,7 +142,7 @@ class HdfsStorage:
         return f"{self._root}/{path}" if path else self._root or "/"
 
     @contextmanager
-    def door(self, path: str) -> Iterator[None]:
+    def converted_errors(self, path: str) -> Iterator[None]:
         """Convert the client's exceptions to a ``DrainError``: a failure isn't a missing file."""
         try:
             yield

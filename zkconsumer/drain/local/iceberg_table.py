@@ -158,19 +158,19 @@ class IcebergTable:
         The table is created if there is none, and gets the columns that it lacks.
         """
         columns = with_partition_columns(rows)
-        with self._door():
+        with self._converted_errors():
             table = self._tried(lambda: self._ready(drain, columns=columns))
             return numbered(columns, table.schema())
 
     def files(self, drain: str) -> TableFiles:
         """Return the opener of the table's files, for any process; create the table if needed."""
-        with self._door():
+        with self._converted_errors():
             return TableFiles(self._tried(lambda: self._ready(drain)).io, self._location)
 
     def expect(self, drain: str, number: int) -> None:
         """Refuse a batch, before it is read, if the table lacks earlier batches."""
         if number > 1:
-            with self._door():
+            with self._converted_errors():
                 table = self._tried(lambda: self._ready(drain, number))
                 self._refuse_loss(table, drain, number)
 
@@ -196,12 +196,12 @@ class IcebergTable:
                 entries.extend((file, footer(file)) for file in manifest.files)
             self._commit(table, drain, manifest, entries)
 
-        with self._door():
+        with self._converted_errors():
             self._tried(append)
 
     def state(self, drain: str) -> TableState:
         """Read the current state; return an empty state if there is no table."""
-        with self._door():
+        with self._converted_errors():
             if self._name.catalog is None and self._storage.read(OWN_CATALOG) is None:
                 return TableState()
             try:
@@ -387,7 +387,7 @@ class IcebergTable:
             yield task.file
 
     @contextmanager
-    def _door(self) -> Iterator[None]:
+    def _converted_errors(self) -> Iterator[None]:
         """Convert pyiceberg's exceptions to a ``DrainError``."""
         try:
             yield

@@ -34,7 +34,7 @@ class LocalStorage:
 
     def read(self, path: str) -> bytes | None:
         """See ``Storage``."""
-        with self._door(path):
+        with self._converted_errors(path):
             try:
                 return (self._base / path).read_bytes()
             except (FileNotFoundError, NotADirectoryError):
@@ -43,7 +43,7 @@ class LocalStorage:
     def create(self, path: str, data: bytes) -> bool:
         """See ``Storage``."""
         target = self._base / path
-        with self._door(path):
+        with self._converted_errors(path):
             if target.exists():
                 return False
             make_folder(target.parent)
@@ -67,7 +67,7 @@ class LocalStorage:
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""
-        with self._door(folder):
+        with self._converted_errors(folder):
             try:
                 return os.listdir(self._base / folder)
             except (FileNotFoundError, NotADirectoryError):
@@ -77,7 +77,7 @@ class LocalStorage:
         """See ``Storage``."""
         root = self._base / folder
         found = []
-        with self._door(folder):
+        with self._converted_errors(folder):
             for path in root.rglob("*"):
                 if path.is_file():
                     below = path.relative_to(root).as_posix()
@@ -89,7 +89,7 @@ class LocalStorage:
     def move(self, source: str, target: str) -> None:
         """See ``Storage``."""
         here, there = self._base / source, self._base / target
-        with self._door(source):
+        with self._converted_errors(source):
             if here.exists():
                 make_folder(there.parent)
                 with suppress(FileExistsError):
@@ -106,11 +106,11 @@ class LocalStorage:
 
     def delete(self, folder: str) -> None:
         """See ``Storage``."""
-        with self._door(folder), suppress(FileNotFoundError):
+        with self._converted_errors(folder), suppress(FileNotFoundError):
             shutil.rmtree(self._base / folder)
 
     @contextmanager
-    def _door(self, path: str) -> Iterator[None]:
+    def _converted_errors(self, path: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:

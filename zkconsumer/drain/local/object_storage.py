@@ -45,7 +45,7 @@ class ObjectStorage:
 
     def __init__(self, path: str) -> None:
         self._what = f"s3://{path.partition('://')[2].rstrip('/')}"
-        with self.door(""):
+        with self.converted_errors(""):
             is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
             options: Any = {"allow_http": True} if is_plain else None
             self._store = S3Store.from_url(self._what, client_options=options)
@@ -56,7 +56,7 @@ class ObjectStorage:
 
     def read(self, path: str) -> bytes | None:
         """See ``Storage``."""
-        with self.door(path):
+        with self.converted_errors(path):
             try:
                 return bytes(obstore.get(self._store, path).bytes())
             except FileNotFoundError:
@@ -64,7 +64,7 @@ class ObjectStorage:
 
     def create(self, path: str, data: bytes) -> bool:
         """See ``Storage``."""
-        with self.door(path):
+        with self.converted_errors(path):
             try:
                 obstore.put(self._store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
@@ -79,7 +79,7 @@ class ObjectStorage:
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""
-        with self.door(folder):
+        with self.converted_errors(folder):
             found = obstore.list_with_delimiter(self._store, prefix=folder or None)
             folders = [path.rstrip("/") for path in found["common_prefixes"]]
             filled = [path for path in folders if self._has_file(path)]
@@ -90,7 +90,7 @@ class ObjectStorage:
     def files(self, folder: str) -> list[StoredFile]:
         """See ``Storage``."""
         skipped = len(folder) + 1 if folder else 0
-        with self.door(folder):
+        with self.converted_errors(folder):
             below = self._below(folder)
             folders = {path.rpartition("/")[0] for path, _ in below}
             return sorted(
@@ -102,7 +102,7 @@ class ObjectStorage:
 
     def move(self, source: str, target: str) -> None:
         """See ``Storage``."""
-        with self.door(source):
+        with self.converted_errors(source):
             here, there = self._size(source), self._size(target)
             if there is None:
                 if here is None:
@@ -115,7 +115,7 @@ class ObjectStorage:
 
     def delete(self, folder: str) -> None:
         """See ``Storage``."""
-        with self.door(folder):
+        with self.converted_errors(folder):
             paths = [path for path, _ in self._below(folder)]
             if paths:
                 obstore.delete(self._store, paths)
@@ -152,7 +152,7 @@ class ObjectStorage:
             return None
 
     @contextmanager
-    def door(self, path: str) -> Iterator[None]:
+    def converted_errors(self, path: str) -> Iterator[None]:
         """Convert the client's exceptions to a ``DrainError``: a failure isn't a missing file."""
         try:
             yield

@@ -33,7 +33,7 @@ class TargetCluster:
 
     def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
         # The JVM's types are known at run time only, so py4j returns Any.
-        jvm: Any = session._jvm  # noqa: SLF001 - the door that PySpark leaves open for this
+        jvm: Any = session._jvm  # noqa: SLF001 - PySpark has no other access
         self._jvm = jvm
         self._servers = options[f"{_PREFIX}bootstrap.servers"]
         self._settings = {

@@ -41,7 +41,7 @@ class HadoopStorage:
         self._jvm = jvm
         self._gateway: Any = context._gateway  # noqa: SLF001
         self._what = path
-        with self._door(path):
+        with self._converted_errors(path):
             self._settings: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
             self._hadoop: Any = self._jvm.org.apache.hadoop.fs
             root = self._hadoop.Path(path)
@@ -57,7 +57,7 @@ class HadoopStorage:
     def read(self, path: str) -> bytes | None:
         """See ``Storage``."""
         at = self._at(path)
-        with self._door(path):
+        with self._converted_errors(path):
             if not self._system.exists(at):
                 return None
             stream = self._system.open(at)
@@ -69,7 +69,7 @@ class HadoopStorage:
     def create(self, path: str, data: bytes) -> bool:
         """See ``Storage``."""
         at = self._at(path)
-        with self._door(path):
+        with self._converted_errors(path):
             if self._scheme in _IN_ONE_PUT:
                 return self._put(path, data)
             if self._system.exists(at):
@@ -85,13 +85,13 @@ class HadoopStorage:
         """See ``Storage``: only local files can be locked, on the driver's machine."""
         if self._scheme != "file":
             return nullcontext(enter_result=True)
-        with self._door(path):
+        with self._converted_errors(path):
             return held_file(FilePath(self._at(path).toUri().getPath()))
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""
         at = self._at(folder)
-        with self._door(folder):
+        with self._converted_errors(folder):
             if not self._system.exists(at):
                 return []
             found = self._system.listStatus(at)
@@ -101,7 +101,7 @@ class HadoopStorage:
         """See ``Storage``."""
         at = self._at(folder)
         found = []
-        with self._door(folder):
+        with self._converted_errors(folder):
             if not self._system.exists(at):
                 return []
             prefix = len(at.toString()) + 1
@@ -114,7 +114,7 @@ class HadoopStorage:
     def move(self, source: str, target: str) -> None:
         """See ``Storage``."""
         here, there = self._at(source), self._at(target)
-        with self._door(source):
+        with self._converted_errors(source):
             if not self._system.exists(there):
                 self._system.mkdirs(there.getParent())
                 if self._system.exists(here) and self._system.rename(here, there):
@@ -129,7 +129,7 @@ class HadoopStorage:
 
     def delete(self, folder: str) -> None:
         """See ``Storage``."""
-        with self._door(folder):
+        with self._converted_errors(folder):
             self._system.delete(self._at(folder), True)  # noqa: FBT003 - Java's
 
     def _has_file(self, status: Any) -> bool:
@@ -210,11 +210,11 @@ class HadoopStorage:
         return length
 
     def _at(self, path: str) -> Any:
-        with self._door(path):
+        with self._converted_errors(path):
             return self._hadoop.Path(self.uri(path))
 
     @contextmanager
-    def _door(self, path: str) -> Iterator[None]:
+    def _converted_errors(self, path: str) -> Iterator[None]:
         """Convert exceptions of Java and the gateway to ``DrainError``."""
         try:
             yield

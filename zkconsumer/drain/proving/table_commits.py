@@ -73,8 +73,8 @@ def compare_commits(
     found: dict[int, list[Offsets]] = {}
     for commit in commits:
         found.setdefault(commit.number, []).append(commit.offsets)
-    told_from = 1 if is_whole else min(found, default=max(landed, default=0) + 1)
-    missing = [number for number in landed if number >= told_from and number not in found]
+    first_number = 1 if is_whole else min(found, default=max(landed, default=0) + 1)
+    missing = [number for number in landed if number >= first_number and number not in found]
     twice = [number for number in found if len(found[number]) > 1]
     other = [
         number

@@ -63,7 +63,7 @@ class Totals:
     states: tuple[tuple[GroupState, int], ...]
     lag: int
     controller: int | None
-    controller_told: bool
+    is_controller_known: bool
     brokers_ms: int | None
     topics_ms: int | None
     groups_ms: int | None
@@ -221,7 +221,7 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
         controller=next(
             (broker.broker.id for broker in snapshot.brokers if broker.is_controller), None
         ),
-        controller_told=all(broker.is_controller is not None for broker in snapshot.brokers),
+        is_controller_known=all(broker.is_controller is not None for broker in snapshot.brokers),
         brokers_ms=min((broker.seen_ms for broker in snapshot.brokers), default=None),
         topics_ms=min((topic.seen_ms for topic in snapshot.topics), default=None),
         groups_ms=min((row.seen_ms for row in groups), default=None),

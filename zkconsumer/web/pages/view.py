@@ -17,7 +17,8 @@ class PageRequest:
         now_ms: the current time.
         token_in_use: whether the client is logged in, and can therefore log out.
         root: the prefix of the paths of one cluster among several; "" for the only one.
-        untold: why some target gets no notifications; None if all get them, or before a login.
+        delivery_problem: why some target gets no notifications; None if all get them, or before a
+            login.
     """
 
     path: str
@@ -25,7 +26,7 @@ class PageRequest:
     now_ms: int
     token_in_use: bool = False
     root: str = ""
-    untold: str | None = None
+    delivery_problem: str | None = None
 
     def at(self, **changes: str | int | None) -> str:
         """Return the URL of this page with changed parameters; None removes a parameter."""
