@@ -79,7 +79,7 @@ def test_a_malformed_response_opens_a_new_connection(what: str) -> None:
             reader.add_all()
             received = reader.read_all()
         assert [len(received[number].records) for number in range(2)] == [1, 1]
-        assert broker.connections == 2
+        assert broker.connections in {2, 3}  # a slow machine hedges a request
         assert lost_early(reader) == []
 
 

@@ -258,7 +258,7 @@ def test_a_broker_that_hangs_does_not_hang_the_driver(net: FakeNet) -> None:
         net.brokers[0].script(ApiKey.LIST_OFFSETS, Hang(), Hang())
         # A slow machine may not get as far as that request.
         with pytest.raises(
-            TransportError, match=r"no response in time|did not report its versions in time"
+            TransportError, match=r"no (response|connection) in time|versions in time"
         ):
             reader.latest(TPS)
     with reader_of(net, retries=2, timeout_ms=LONG_MS) as reader:
