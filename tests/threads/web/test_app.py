@@ -214,7 +214,7 @@ def test_nodes_are_shown_as_they_are_now(open_site: Served) -> None:
 
 def test_requests_that_wait_for_zookeeper_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise a ZooKeeper that hangs would take all threads, and no page would be served."""
-    monkeypatch.setattr(app_module, "ASKING_ZOOKEEPER", 1)
+    monkeypatch.setattr(app_module, "MAX_ZOOKEEPER_REQUESTS", 1)
     served = Served()
     served.store = GroupTree().store
     address = "/groups/zookeeper/billing/znodes"
