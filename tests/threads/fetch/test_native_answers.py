@@ -75,11 +75,12 @@ def test_a_malformed_response_opens_a_new_connection(what: str) -> None:
             return with_number(frame, at, number) if len(broker.requests) == 1 else frame
 
         broker.mangle = mangle
-        with native_reader(broker, settings=replace(SETTINGS, request_timeout_ms=300)) as reader:
+        # Hedged after a fifteenth of it: not where a busy machine pauses for a moment.
+        with native_reader(broker, settings=replace(SETTINGS, request_timeout_ms=6_000)) as reader:
             reader.add_all()
             received = reader.read_all()
         assert [len(received[number].records) for number in range(2)] == [1, 1]
-        assert broker.connections in {2, 3}  # a slow machine hedges a request
+        assert broker.connections == 2
         assert lost_early(reader) == []
 
 
