@@ -105,6 +105,6 @@ class DrainEngine(Protocol):
         """
         ...
 
-    def described_errors(self, what: str) -> AbstractContextManager[None]:
+    def converted_errors(self, what: str) -> AbstractContextManager[None]:
         """Convert the engine's exceptions to a ``DrainError``."""
         ...

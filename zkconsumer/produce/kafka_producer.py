@@ -283,7 +283,7 @@ class KafkaProducer:
         self._closed = True
         if self._is_own_thread():
             limit_s = 0
-        left_ms = None if limit_s in {None, math.inf} else int(max(0, limit_s or 0) * 1000)
+        left_ms = None if limit_s is None or limit_s == math.inf else int(max(0, limit_s) * 1000)
         with self._changed:
             self._queue.hurry()
         self._request_end()

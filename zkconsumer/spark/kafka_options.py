@@ -5,7 +5,7 @@ Others are accepted without effect, as in Spark, with a note.
 Source: Spark 4.2 ``KafkaSourceProvider.validateGeneralOptions``, Kafka 0.8.2.2 ``ConsumerConfig``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from zkconsumer.errors import ConfigError
@@ -79,10 +79,23 @@ def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
     for name, reason in REFUSED.items():
         if name in options:
             raise ConfigError(f"{name}: {reason}")
+    return notes_without_effect(options, EFFECTIVE, "here")
+
+
+def notes_without_effect(
+    options: Mapping[str, str], effective: Collection[str], where: str
+) -> tuple[str, ...]:
+    """Return a note on each option of Kafka's that has no effect.
+
+    Args:
+        options: options by names in lower case.
+        effective: the names with an effect, besides those of the brokers' security.
+        where: the end of each note.
+    """
     return tuple(
-        f"option {name} is accepted but has no effect here"
+        f"option {name} is accepted but has no effect {where}"
         for name in sorted(options)
-        if name.startswith(PREFIX) and name not in EFFECTIVE and not is_of_security(name)
+        if name.startswith(PREFIX) and name not in effective and not is_of_security(name)
     )
 
 

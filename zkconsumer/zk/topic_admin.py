@@ -90,9 +90,7 @@ class TopicNodes:
         self._store.ensure_paths([_CONFIGS])
         data = _json(content)
         op = CreateOp(path, data) if node is None else SetOp(path, data, node.version)
-        (error,) = self._store.write_many([op])
-        if error is not None:
-            raise RegistryError(f"the settings of topic {self._topic} were not written: {error}")
+        self._check_written(self._store.write_many([op]))
         self._notify()
 
     def delete(self) -> None:
@@ -109,7 +107,10 @@ class TopicNodes:
     def _write_config(self, config: Mapping[str, str]) -> None:
         self._store.ensure_paths([_CONFIGS])
         content = _json({"version": 1, "config": dict(config)})
-        (error,) = self._store.set_or_create_many({f"{_CONFIGS}/{self._topic}": content})
+        self._check_written(self._store.set_or_create_many({f"{_CONFIGS}/{self._topic}": content}))
+
+    def _check_written(self, errors: Sequence[object]) -> None:
+        (error,) = errors
         if error is not None:
             raise RegistryError(f"the settings of topic {self._topic} were not written: {error}")
 
@@ -153,6 +154,7 @@ def _object_in(
     Raises:
         RegistryError: the node holds something else.
     """
+    # Not by ``json_dialect``, which reads as leniently as Scala does: this is written back.
     try:
         content = json.loads(node.data)
     except (ValueError, RecursionError):

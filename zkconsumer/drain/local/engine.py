@@ -100,7 +100,7 @@ class LocalEngine:
             f"the local engine can't read what is mirrored to {identity.target}: use --engine spark"
         )
 
-    def described_errors(self, what: str) -> AbstractContextManager[None]:
+    def converted_errors(self, what: str) -> AbstractContextManager[None]:
         """See ``DrainEngine``."""
         return described_by_arrow(what)
 

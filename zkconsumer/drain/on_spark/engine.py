@@ -111,6 +111,6 @@ class SparkEngine:
         topic = "".join(settings.topics[:1])
         return BatchDecoding(self._session, settings.decode, topic, storage)
 
-    def described_errors(self, what: str) -> AbstractContextManager[None]:
+    def converted_errors(self, what: str) -> AbstractContextManager[None]:
         """See ``DrainEngine``."""
         return described_by_spark(what)

@@ -96,7 +96,7 @@ def prove(
     published = published_batches(storage)
     seen = _Seen(engine, storage, journal, identity, published, target_options or {})
     record = read_record(_landed(journal, published))
-    with engine.described_errors(f"verifying {journal.path}"):
+    with engine.converted_errors(f"verifying {journal.path}"):
         rows, dead, problems = _rows(seen, record)
         if identity.format in _TABLES:
             problems += _unplaced(rows)

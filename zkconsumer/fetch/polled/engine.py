@@ -183,12 +183,11 @@ class PollEngine:
                     states, max_records, now_ms, among, before
                 )
             )
-            records = sum(map(len, taken.values()))
-            size = sum(piece.size_bytes for piece in taken.values())
             made = make(taken)
             counters = self._shared.counters
-            counters.collected_records += records
-            counters.collected_bytes += size
+            for piece in taken.values():
+                counters.collected_records += len(piece)
+                counters.collected_bytes += piece.size_bytes
             return made  # noqa: TRY300 - a signal handler may raise up to here
         except BaseException:
             self._shared.change(lambda states, now_ms: collecting.put_back(states, before, now_ms))

@@ -17,8 +17,7 @@ from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTI
 from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
-from zkconsumer.spark.broker_security import is_of_security
-from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX
+from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, notes_without_effect
 from zkconsumer.spark.option_values import first_given, read_choice, read_first_int
 from zkconsumer.spark.options import by_lower_case
 from zkconsumer.zk.paths import is_topic_name
@@ -102,11 +101,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         topic=topic,
         partitioner=partitioner,
         batch=_batch_settings(given),
-        notes=tuple(
-            f"option {name} is accepted but has no effect when writing"
-            for name in sorted(given)
-            if name.startswith(PREFIX) and name not in _EFFECTIVE and not is_of_security(name)
-        ),
+        notes=notes_without_effect(given, _EFFECTIVE, "when writing"),
     )
 
 
