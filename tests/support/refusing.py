@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
-from zkconsumer.errors import RegistryError
-from zkconsumer.zk.store import Watch, ZkStore, ZNode, ZNodeStat
+from zkconsumer.zk.store import ReadDenied, Watch, ZkStore, ZNode, ZNodeStat
 
 
 class RefusingClient(InterferedClient):
@@ -51,7 +50,7 @@ class RefusingClient(InterferedClient):
         self.batches[kind] += 1
         refused = next((path for path in paths if self.refuses(path)), None)
         if refused is not None:
-            raise RegistryError(f"could not read {refused}: access denied (look at the node's ACL)")
+            raise ReadDenied(f"could not read {refused}: access denied (look at the node's ACL)")
         self.read[kind] += len(paths)
 
 

@@ -31,6 +31,7 @@ from zkconsumer.zk.store import (
     MultiResult,
     Op,
     OpError,
+    ReadDenied,
     SetOp,
     Watch,
     ZNode,
@@ -181,7 +182,7 @@ def mapped(error: Exception, what: str) -> RegistryError:
     if isinstance(error, ke.SessionExpiredError):
         return SessionLost(f"could not {what}: the ZooKeeper session expired")
     if isinstance(error, ke.NoAuthError):
-        return RegistryError(f"could not {what}: {OpError.ACCESS_DENIED}")
+        return ReadDenied(f"could not {what}: {OpError.ACCESS_DENIED}")
     return RegistryError(f"could not {what}: {type(error).__name__} {error}".rstrip())
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.wire.negotiation import BrokerVersions, of_generation
@@ -22,7 +22,7 @@ from zkconsumer.zk.group_reader import read_brokers
 from zkconsumer.zk.group_values import BrokerList as RegisteredBrokers
 from zkconsumer.zk.paths import BROKER_IDS, is_path
 from zkconsumer.zk.registry import GroupRegistry
-from zkconsumer.zk.store import ZkStore
+from zkconsumer.zk.store import ReadDenied, ZkStore
 
 _BROKERS: Final = "/brokers"
 _PLAIN: Final = re.compile(r"(/[\w.-]+)+", re.ASCII)
@@ -100,7 +100,8 @@ def why_no_brokers(store: ZkStore, zookeeper_connect: str) -> NoBrokers:
 def clusters_at(zookeeper_connect: str, children: ReadChildren) -> tuple[str, ...]:
     """Return connect strings of the same servers with registered brokers.
 
-    At most a few hundred nodes are read, two levels deep; unreadable ones are skipped.
+    At most a few hundred nodes are read, two levels deep; those that may not be read are skipped,
+    and a ZooKeeper that does not respond ends the search.
 
     Args:
         zookeeper_connect: the connect string; its own chroot is left out.
@@ -151,9 +152,7 @@ def _tolerant(children: ReadChildren, paths: Sequence[str]) -> list[list[str] | 
         return []
     try:
         return children(paths)
-    except SessionLost:
-        raise
-    except RegistryError:
+    except ReadDenied:
         if len(paths) == 1:
             return [None]
     middle = len(paths) // 2

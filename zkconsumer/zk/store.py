@@ -6,6 +6,7 @@ exceptions:
 
 - ``RegistryError``: no response in time, connection broken, access denied, path refused. Writes in
   flight may or may not have happened.
+- ``ReadDenied``, a ``RegistryError``: the server did respond, and the ACL of a node excludes us.
 - ``SessionLost``: the session ended before or during the call. Its ephemeral nodes are gone.
 
 Only this file knows in which order to send requests so that no change is missed. Paths are absolute
@@ -22,6 +23,10 @@ from zkconsumer.zk.paths import ancestors_of, is_path
 from zkconsumer.zk.session import ResponseListener, SessionListener
 
 T = TypeVar("T")
+
+
+class ReadDenied(RegistryError):
+    """The ACL of a node excludes us: a read without this node may succeed."""
 
 
 class WatchEvent(StrEnum):
@@ -146,7 +151,8 @@ class RawClient(Protocol):
 
     Raises (every batch):
         SessionLost: another session, or none, is in force.
-        RegistryError: no response in time, the connection broke, or a read was denied.
+        ReadDenied: the ACL of a node excludes us.
+        RegistryError: no response in time, or the connection broke.
     """
 
     @property

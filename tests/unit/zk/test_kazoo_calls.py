@@ -38,6 +38,7 @@ from zkconsumer.zk.store import (
     DeleteOp,
     Op,
     OpError,
+    ReadDenied,
     SetOp,
     ZNode,
     ZNodeStat,
@@ -146,7 +147,7 @@ def test_every_other_failure_is_ours_and_names_the_path(
 def test_a_missing_node_is_read_as_none() -> None:
     """A missing node is read as None, and a read that is denied is an error."""
     assert read_result("/a", ArrivedResponse(ke.NoNodeError())) is None
-    with pytest.raises(RegistryError, match="read /a: access denied"):
+    with pytest.raises(ReadDenied, match="read /a: access denied"):
         read_result("/a", ArrivedResponse(ke.NoAuthError()))
 
 

@@ -131,9 +131,14 @@ def test_a_node_that_may_not_be_read_hides_no_other() -> None:
 
 
 def test_a_zookeeper_that_goes_away_gives_no_hint() -> None:
-    """If ZooKeeper goes away during the search, there is no hint and no error."""
+    """If ZooKeeper goes away during the search, there is no hint, no error, and one time-out."""
+    requested: list[Sequence[str]] = []
 
     def away(paths: Sequence[str]) -> list[list[str] | None]:
+        requested.append(paths)
+        if len(requested) == 1:
+            return [["a", "b", "c"]]
         raise RegistryError(f"no answer about {paths}")
 
     assert clusters_at("zk:1", away) == ()
+    assert len(requested) == 2
