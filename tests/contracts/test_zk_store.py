@@ -8,6 +8,7 @@ from zkconsumer.zk.store import (
     CheckOp,
     CreateOp,
     DeleteOp,
+    MultiResult,
     Op,
     OpError,
     SetOp,
@@ -194,6 +195,12 @@ def test_a_transaction_is_applied_completely(store: ZkStore) -> None:
     assert result.errors == (None, None, None, None)
     assert store.children_many(["/m"]) == [["check", "create", "set"]]
     assert node_at(store, "/m/create").ephemeral_owner == store.session_id
+
+
+def test_a_transaction_of_nothing_succeeds(store: ZkStore) -> None:
+    """A transaction without operations succeeds, next to others, too."""
+    assert store.multi([]) == MultiResult(())
+    assert [result.ok for result in store.multi_many([[], [CreateOp("/m", b"")]])] == [True, True]
 
 
 def test_a_failing_transaction_changes_nothing_and_names_the_failed_operation(

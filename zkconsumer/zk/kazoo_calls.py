@@ -157,7 +157,7 @@ def write_error(op: Op, response: PendingResponse) -> OpError | None:
 
 def multi_result(ops: Sequence[Op], response: PendingResponse) -> MultiResult:
     """Return the outcome of a transaction."""
-    what = f"write {len(ops)} nodes from {ops[0].path} on"
+    what = f"write {len(ops)} nodes from {ops[0].path} on" if ops else "write 0 nodes"
     try:
         results: list[object] = response.get_nowait()
     except Exception as error:

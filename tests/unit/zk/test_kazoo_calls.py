@@ -36,6 +36,7 @@ from zkconsumer.zk.store import (
     CheckOp,
     CreateOp,
     DeleteOp,
+    MultiResult,
     Op,
     OpError,
     ReadDenied,
@@ -279,6 +280,13 @@ def test_an_unknown_failure_in_a_transaction_is_raised() -> None:
     with pytest.raises(RegistryError, match="1 results"):
         multi_result(ops, ArrivedResponse(["/a"]))
     assert multi_result(ops, ArrivedResponse(["/a", True])).errors == (None, None)
+
+
+def test_a_transaction_of_nothing_happens() -> None:
+    """A transaction without operations has no path to name, and its result is that of success."""
+    assert multi_result([], ArrivedResponse([])) == MultiResult(())
+    with pytest.raises(RegistryError, match="write 0 nodes: connection to ZooKeeper lost"):
+        multi_result([], ArrivedResponse(ke.ConnectionLoss()))
 
 
 def test_a_watch_is_called_for_events_but_not_for_lost_connections() -> None:
