@@ -424,7 +424,7 @@ class FetchConnection:
             self._shared.repeats.happened(f"{self.broker} refuses us", f"{self.broker}: {error}")
         self._refusal = without_frames(error)
         self._shared.change(lambda states, _: states.broker_refuses(self.broker, error))
-        self.exchange.paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
+        self.exchange.pause_until(self._clock.now_ms() + self._settings.retry_backoff_max_ms)
 
     def _is_unheard(self, states: PartitionStates) -> bool:
         return states.failures.get(self.broker) is self._refusal
@@ -433,8 +433,7 @@ class FetchConnection:
         """Pause after a failure, longer with each in a row."""
         settings = self._settings
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0)
-        until_ms = self._clock.now_ms() + backoff.delay_ms(self._failures, 0)
-        self.exchange.paused_until_ms = until_ms
+        self.exchange.pause_until(self._clock.now_ms() + backoff.delay_ms(self._failures, 0))
         self._failures += 1
 
     def _pause_for_quota(self, response: FetchResponse) -> None:

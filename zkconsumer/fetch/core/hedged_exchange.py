@@ -200,7 +200,11 @@ class HedgedExchange:
         """Send nothing for the throttle time of the broker's quota, ms; 0 changes nothing."""
         if throttle_ms > 0:
             pause_ms = throttle_pause_ms(self._broker, throttle_ms, self._repeats)
-            self.paused_until_ms = self._clock.now_ms() + pause_ms
+            self.pause_until(self._clock.now_ms() + pause_ms)
+
+    def pause_until(self, until_ms: int) -> None:
+        """Send nothing before this time; a pause that ends later stays as it is."""
+        self.paused_until_ms = max(self.paused_until_ms, until_ms)
 
     def pause_left_ms(self) -> int:
         """Return how long to send nothing, in ms; 0 or less: no pause."""

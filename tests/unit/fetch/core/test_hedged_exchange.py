@@ -101,6 +101,18 @@ def test_a_quota_is_obeyed_if_the_broker_leaves_it_to_the_client(
     assert exchange.pause_left_ms() <= 0
 
 
+def test_the_later_end_of_two_pauses_counts() -> None:
+    """A shorter throttle time, or the backoff of a failure, does not shorten an earlier pause."""
+    exchange, clock, _ = new_exchange(13)
+    exchange.pause(500)
+    exchange.pause(100)
+    assert exchange.pause_left_ms() == 500
+    exchange.pause_until(clock.now_ms() + 100)
+    assert exchange.pause_left_ms() == 500
+    exchange.pause_until(clock.now_ms() + 700)
+    assert exchange.pause_left_ms() == 700
+
+
 def test_a_connection_opened_while_stopping_is_closed() -> None:
     """No request is sent on it."""
     exchange, _, connection = new_exchange(13)
