@@ -105,10 +105,15 @@ class ConnectionPool:
         return self._dial(broker, timeout_ms), False
 
     def give_back(self, connection: NegotiatedConnection) -> None:
-        """Keep a connection for later use; close it if a response is pending."""
+        """Keep a connection for later use; close it if a response is pending.
+
+        In a child that was forked during a call, leave the parent's connection alone.
+        """
         self._leave_to_parent()
         with self._lock:
-            self._in_use.discard(connection)
+            if connection not in self._in_use:
+                return
+            self._in_use.remove(connection)
             idle = self._idle.setdefault(connection.broker, [])
             sound = connection.is_idle
             kept = sound and not self.stopped and len(idle) < self._idle_per_broker

@@ -177,6 +177,9 @@ def test_a_forked_child_opens_its_own_connections() -> None:
             if not is_usable(own):
                 return "no answer"
             pool.give_back(own)
+            pool.give_back(used)  # the child was forked during a call
+            if take(pool, broker) != (own, True):
+                return "the child kept its parent's"
             pool.stop()
             return "ok"
 
