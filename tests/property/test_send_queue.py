@@ -1,6 +1,7 @@
 """The queue of a producer loses and reorders nothing, and no partition waits too long."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,6 +120,17 @@ def test_the_number_of_batches_in_flight_is_limited() -> None:
     assert [row.value for row in queue.take(0)[TPS[0]] if isinstance(row, Record)] == [
         b"10", b"11", b"12", b"13"
     ]  # fmt: skip
+
+
+def test_batches_of_one_record_are_in_flight_together() -> None:
+    """Records larger than a batch, as all are with a ``batch_size`` of 0, need not wait."""
+    for batch_size in (0, 100):
+        queue = SendQueue(replace(LIMITS, batch_size=batch_size))
+        for number in range(30):
+            add(queue, TPS[0], b"%d" % number, size=300)
+        assert len(queue.take(0)[TPS[0]]) == 10
+        queue.settle(TPS[0], 3)
+        assert len(queue.take(0)[TPS[0]]) == 3
 
 
 def test_records_that_wait_too_long_expire() -> None:

@@ -190,7 +190,10 @@ class SendQueue:
     def _taken(self, partition: _Partition) -> list[Outgoing]:
         taken: list[Outgoing] = []
         limit = _BATCHES_IN_FLIGHT * self._limits.batch_size
-        while partition.waiting and (partition.in_flight_bytes < limit or not partition.in_flight):
+        # A record larger than a batch is one of its own.
+        while partition.waiting and (
+            partition.in_flight_bytes < limit or len(partition.in_flight) < _BATCHES_IN_FLIGHT
+        ):
             record = partition.waiting.popleft()
             partition.waiting_bytes -= record.size
             partition.in_flight.append(record)
