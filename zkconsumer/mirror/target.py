@@ -3,9 +3,11 @@
 import random
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.errors import ConfigError, MirrorError
+from zkconsumer.errors import BrokerError, ConfigError, MirrorError, TransportError
 from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
@@ -22,6 +24,25 @@ producer gives up and drops its id, so sets without a response would be written 
 _RESPONSE_TIMEOUTS = 3
 """The number of time-outs that a metadata request may take."""
 
+MAX_AGE_MS = 300_000
+"""The age at which a topic's partitions are looked up again: the default of Java's
+``metadata.max.age.ms``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """The last known partitions of a topic.
+
+    Attributes:
+        partitions: their numbers, ascending.
+        wanted: the number of partitions that the source had.
+        seen_ms: when they were looked up.
+    """
+
+    partitions: tuple[int, ...]
+    wanted: int
+    seen_ms: int
+
 
 class Target:
     """Looks up or creates topics of the target, and has the producer that writes to it.
@@ -30,10 +51,18 @@ class Target:
 
     Args:
         wait: sleeps for a number of milliseconds, or less if the mirror ends.
+        clock: for the age of what is known; None: the system's.
     """
 
-    def __init__(self, settings: MirrorSettings, wait: Callable[[int], object]) -> None:
+    def __init__(
+        self,
+        settings: MirrorSettings,
+        wait: Callable[[int], object],
+        *,
+        clock: Clock | None = None,
+    ) -> None:
         self._settings = settings
+        self._clock = clock or SystemClock()
         self._closing = ExitStack()
         target = settings.target
         client = target.client
@@ -65,11 +94,12 @@ class Target:
             shuffle=random.shuffle,
         )
         self._closing.callback(self._client.stop)
-        self._partitions: dict[str, tuple[int, ...]] = {}
-        self._requested_topics: dict[str, int] = {}
+        self._topics: dict[str, _Topic] = {}
 
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
         """Return the partitions of a topic; create it if it is missing and creation is enabled.
+
+        Those that are added later are known after ``MAX_AGE_MS``, or once the source has more.
 
         Args:
             topic: its name in the target.
@@ -79,11 +109,15 @@ class Target:
             MirrorError: the topic does not exist, or can't be created.
             TransportError, BrokerError: the target does not respond, or responds with an error.
         """
-        known = self._partitions.get(topic, ())
-        if len(known) < wanted and self._requested_topics.get(topic, 0) < wanted:
-            known = self._look(topic) or self._make(topic, wanted)
-            self._partitions[topic], self._requested_topics[topic] = known, wanted
-        return known
+        known = self._topics.get(topic)
+        if known is None or max(len(known.partitions), known.wanted) < wanted:
+            found = self._look(topic) or self._make(topic, wanted)
+        elif self._clock.now_ms() - known.seen_ms >= MAX_AGE_MS:
+            found = self._look_again(topic, known)
+        else:
+            return known.partitions
+        self._topics[topic] = _Topic(found, wanted, self._clock.now_ms())
+        return found
 
     def stop(self) -> None:
         """Interrupt requests in flight. Thread: any."""
@@ -98,6 +132,17 @@ class Target:
         view = self._client.view([topic], timeout_ms=self._limit_ms)
         found = {tp.partition for tp in (*view.leaders, *view.leaderless) if tp.topic == topic}
         return tuple(sorted(found))
+
+    def _look_again(self, topic: str, known: _Topic) -> tuple[int, ...]:
+        """Return the partitions of a topic, more than are known, or those that are known.
+
+        Fewer are those of a broker that has just started, or of a new topic of the same name.
+        """
+        try:
+            found = self._look(topic)
+        except (TransportError, BrokerError):
+            return known.partitions  # the writer notices when brokers are unreachable
+        return found if len(found) > len(known.partitions) else known.partitions
 
     def _make(self, topic: str, wanted: int) -> tuple[int, ...]:
         if not self._settings.create_topics:
