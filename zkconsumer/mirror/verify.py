@@ -79,9 +79,9 @@ def verify(
     if not lines:
         raise ConfigError(f"--offsets-file {names} has no lines: nothing was mirrored")
     landed = [line for line in lines if isinstance(line, Landed)]
-    # A verification must not create topics.
+    # A verification must not create topics, whatever the mirror may do with the same settings.
     source, target = (
-        {"allow.auto.create.topics": "false", **offsets} for offsets in (source, target)
+        {**settings, "allow.auto.create.topics": "false"} for settings in (source, target)
     )
     with KafkaConsumer(config=source) as reading, KafkaConsumer(config=target) as checking:
         comparison = _Comparison(reading, checking, landed, clock or SystemClock(), advance)
