@@ -5,6 +5,7 @@ connection lasts from JoinGroup to SyncGroup. A newer step interrupts an older o
 """
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 
 from zkconsumer.error_codes import ErrorCode
@@ -72,6 +73,8 @@ class JoinThread:
         self._session_ms = settings.session_timeout_ms
         self._rebalance_ms = settings.rebalance_timeout_ms or settings.max_poll_interval_ms
         self._waits_ms = self._rebalance_ms + _GRACE_MS
+        # Reentrant: a signal handler may close the consumer in the middle of ``forget_topics``.
+        self._leading = threading.RLock()
         self._led_topics: Topics = {}
         self._stopped = False
 
@@ -214,7 +217,10 @@ class JoinThread:
             partitions = {
                 topic: view.partitions[topic] for topic in topics if topic in view.partitions
             }
-        self._lead(topics, partitions)
+        with self._leading:
+            # The caller may have left meanwhile, which forgets the topics for good.
+            if self._session.subscription is not None:
+                self._lead(topics, partitions)
         return partitions
 
     def _lead(self, topics: frozenset[str], partitions: Topics) -> None:
@@ -231,7 +237,8 @@ class JoinThread:
 
     def forget_topics(self) -> None:
         """Stop watching and comparing other members' topics until we assign again. Thread: any."""
-        self._lead(frozenset(), {})
+        with self._leading:
+            self._lead(frozenset(), {})
 
     # --- SyncGroup ----------------------------------------------------------------------
 

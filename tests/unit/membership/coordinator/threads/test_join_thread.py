@@ -25,6 +25,7 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
 ) -> None:
     """It joins once per change; changes of topics that the group does not read don't count."""
     threadless = ThreadlessSession()
+    threadless.events.report(ev.Subscribed(frozenset({"t"})))
     watched: list[frozenset[str]] = []
     thread = JoinThread(
         threadless.session,
@@ -56,15 +57,21 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
 
 
 class RecordingCluster(CoordinatorDouble):
-    """A cluster that records the time-out of each metadata request."""
+    """A cluster that records the time-out of each metadata request.
+
+    Attributes:
+        on_view: called for each metadata request.
+    """
 
     def __init__(self, partitions: Mapping[str, int]) -> None:
         super().__init__(partitions)
         self.timeouts: list[int] = []
+        self.on_view: Callable[[], None] = lambda: None
 
     def view(self, topics: Collection[str] | None = None, *, timeout_ms: int = 0) -> ClusterView:
         """See ``Cluster``."""
         self.timeouts.append(timeout_ms)
+        self.on_view()
         return super().view(topics, timeout_ms=timeout_ms)
 
 
@@ -82,6 +89,32 @@ def test_a_leader_reads_the_topics_of_its_group_within_a_request_timeout() -> No
     )
     thread._execute(ASSIGN, None)
     assert cluster.timeouts == [1_234]
+
+
+def test_a_leader_that_leaves_while_it_assigns_watches_no_topics_of_its_group() -> None:
+    """The lookup of their partitions takes a while: the caller may unsubscribe meanwhile."""
+    threadless = ThreadlessSession()
+    threadless.events.report(ev.Subscribed(frozenset({"t"})))
+    cluster = RecordingCluster({"t": 2})
+    watched: list[frozenset[str]] = []
+    thread = JoinThread(
+        threadless.session,
+        threadless.join_steps,
+        threadless.caller,
+        cluster,
+        request_timeout_ms=1_000,
+        on_group_topics=watched.append,
+    )
+
+    def leave() -> None:
+        threadless.events.leave()
+        thread.forget_topics()
+
+    cluster.on_view = leave
+    thread._execute(ASSIGN, None)
+    thread._execute(ASSIGN, None)
+    assert set(watched) == {frozenset()}
+    assert thread._led_topics == {}
 
 
 class JoinConnection:
