@@ -5,7 +5,8 @@ Spark has Arrow functions (from 4.1 on), values stay in Arrow; else they become 
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -129,8 +130,7 @@ class _ColumnDecoder:
 
     def decode(self, values: list[bytes | None]) -> pa.Array:
         """Return the values as an array of the reader's type."""
-        with _lock:
-            decoding = self._decoding()
+        with self._decoding() as decoding:
             found = decoding.decode(self._framed(values))
         if found.rejects and self.is_strict:
             at, reason = min(found.rejects.items())
@@ -160,22 +160,32 @@ class _ColumnDecoder:
             for value in values
         ]
 
-    def _decoding(self) -> ValueDecoding:
+    @contextmanager
+    def _decoding(self) -> Iterator[ValueDecoding]:
+        """Take what no other thread uses, since it may wait for a schema; keep it for later."""
         key = (self.reader, self.registry, tuple(sorted(self.options.items())))
-        known = _decodings.get(key)
-        if known is None:
-            source: SchemaSource = OneSchema(self.reader)
-            if self.registry is not None:
-                source = RegistryClient(RegistrySettings.of(self.registry, self.options), _AVRO)
-            if len(_decodings) >= _MOST_DECODINGS:
-                _decodings.clear()
-            known = ValueDecoding(_AVRO, MemoryCatalog(source), reader=self.reader)
-            _decodings[key] = known
-        return known
+        with _lock:
+            idle = _idle.get(key)
+            taken = idle.pop() if idle else None
+        decoding = taken or self._new_decoding()
+        try:
+            yield decoding
+        finally:
+            with _lock:
+                if key not in _idle and len(_idle) >= _MOST_COLUMNS:
+                    _idle.clear()
+                _idle.setdefault(key, []).append(decoding)
+
+    def _new_decoding(self) -> ValueDecoding:
+        source: SchemaSource = OneSchema(self.reader)
+        if self.registry is not None:
+            source = RegistryClient(RegistrySettings.of(self.registry, self.options), _AVRO)
+        return ValueDecoding(_AVRO, MemoryCatalog(source), reader=self.reader)
 
 
-_MOST_DECODINGS: Final = 100
-_decodings: Final[dict[Any, ValueDecoding]] = {}
+_MOST_COLUMNS: Final = 100
+_idle: Final[dict[Any, list[ValueDecoding]]] = {}
+"""What decoded each column before, with the schemas that it met; one for each thread at a time."""
 _lock: Final = threading.Lock()
 
 
