@@ -49,7 +49,7 @@ class ApiResponses:
         key, now_ms = key_of(request), self._site.clock.wall_ms()
         until_ms = _number(request, "until", now_ms)
         since_ms = _number(request, "since", until_ms - HOUR_MS)
-        points = min(max(2, _number(request, "points", POINTS)), POINTS_MAX)
+        points = min(max(2, _number(request, "points", POINTS, unit="")), POINTS_MAX)
         if since_ms > until_ms:
             raise HTTPException(400, "since is after until")
         series = self._site.past.lag_series(key, since_ms, until_ms, points)
@@ -119,10 +119,12 @@ def key_of(request: Request) -> GroupKey:
         raise HTTPException(404, "The kind of a group is zookeeper or coordinator.") from None
 
 
-def _number(request: Request, name: str, usual: int) -> int:
+def _number(
+    request: Request, name: str, usual: int, *, unit: str = " of ms since the epoch"
+) -> int:
     text = request.query_params.get(name)
     if text is None:
         return usual
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise HTTPException(400, f"{name} must be a number of ms since the epoch, not {text!r}")
+        raise HTTPException(400, f"{name} must be a number{unit}, not {text!r}")
     return int(text)

@@ -343,8 +343,13 @@ class _Events:
         if request.method != "GET":
             await PlainTextResponse("GET only\n", 405)(scope, receive, send)
             return
-        kind, _, group_id = request.query_params.get("group", "").partition("/")
-        key = GroupKey(GroupKind(kind), group_id) if kind in set(GroupKind) else None
+        group = request.query_params.get("group", "")
+        kind, _, group_id = group.partition("/")
+        key = GroupKey(GroupKind(kind), group_id) if group_id and kind in set(GroupKind) else None
+        if group and key is None:
+            wrong = "group must be zookeeper/ or coordinator/, and the group's id\n"
+            await PlainTextResponse(wrong, 400)(scope, receive, send)
+            return
         seen = request.headers.get("last-event-id", request.query_params.get("seen", ""))
         last_seen = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 16 else None
         address = address_key(client_host(scope))

@@ -56,10 +56,11 @@ def parse_address(text: str) -> Address:
         ConfigError: it is malformed.
     """
     host, colon, port = text.strip().rpartition(":")
-    bare = host.removeprefix("[").removesuffix("]")
     bracketed = host.startswith("[") and host.endswith("]")
+    bare = host[1:-1] if bracketed else host
+    is_host = bracketed == (":" in bare) and not set(" []") & set(bare)
     is_number = port.isascii() and port.isdigit() and int(port) < 65_536
-    if not colon or not is_number or (":" in bare and not bracketed) or " " in host:
+    if not colon or not is_number or not is_host:
         raise ConfigError(
             f"{text!r} is not an address to listen on: write host:port, or [::1]:port"
         )

@@ -110,6 +110,10 @@ def test_pages_are_shown_before_anything_was_read(address: str) -> None:
         ("/api/groups/zookeeper/billing/lag?since=-1", 400),
         ("/api/groups/zookeeper/billing/lag?since=" + "9" * 30, 400),
         ("/api/groups/zookeeper/billing/lag?since=5&until=4", 400),
+        ("/api/groups/zookeeper/billing/lag?points=x", 400),
+        ("/events?group=other/billing", 400),
+        ("/events?group=billing", 400),
+        ("/events?group=zookeeper/", 400),
         ("/static/../app.py", 404),
         ("/static/%2e%2e/app.py", 404),
         ("/static/nothing.js", 404),
@@ -125,6 +129,15 @@ def test_what_does_not_exist_is_reported_as_html_or_json(
         assert all(name.decode() in response.headers for name, _ in HEADERS)
     assert "<!doctype" in open_site.get("/nothing", accept="text/html").text.lower()
     assert set(open_site.get("/nothing").json) == {"error"}
+
+
+def test_a_number_of_points_is_refused_as_a_number(open_site: Served) -> None:
+    """It is no time; the instants are."""
+    lag = "/api/groups/zookeeper/billing/lag"
+    points = open_site.get(f"{lag}?points=many").json
+    assert points == {"error": "points must be a number, not 'many'"}
+    since = open_site.get(f"{lag}?since=now").json
+    assert since == {"error": "since must be a number of ms since the epoch, not 'now'"}
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])

@@ -26,7 +26,11 @@ def test_an_address_has_a_host_and_a_port(text: str, address: tuple[str, int], s
 
 
 @pytest.mark.parametrize(
-    "text", ["", "8380", "host", "host:", "host:x", "::1:80", "h:65536", "a b:1"]
+    "text",
+    [
+        *("", "8380", "host", "host:", "host:x", "::1:80", "h:65536", "a b:1"),
+        *("[localhost:80", "localhost]:80", "[localhost]:80", "[]:80", "[::1:80", "[[::1]]:80"),
+    ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     """Any other address is refused, and the error shows the format."""
