@@ -69,4 +69,7 @@ class _SyncedStream(OutputStream):
         excinst: BaseException | None,
         exctb: TracebackType | None,
     ) -> None:
-        self.close()
+        if exctype is None:
+            self.close()
+        else:
+            self._stream.close()  # nothing will refer to a file that was partly written
