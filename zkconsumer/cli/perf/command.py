@@ -6,7 +6,7 @@ Source: Kafka 0.8.2.2 ``ConsumerPerformance``.
 import argparse
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
@@ -38,6 +38,10 @@ log = logging.getLogger(__name__)
 
 _COUNT = whole_number()
 _SCALA_STREAMS: Final = 10
+_FETCH_SIZE: Final = 1 << 20
+"""The default of both consumers."""
+_FETCH_SIZE_KEYS: Final = {True: "fetch.message.max.bytes", False: "max.partition.fetch.bytes"}
+"""The names of the setting, with ZooKeeper and without."""
 _OPENING_MS: Final = 15_000
 """How long brokers may take to report the topic's partitions."""
 
@@ -143,9 +147,11 @@ def _add_sizes(reading: argparse._ArgumentGroup) -> None:
     reading.add_argument(
         "--fetch-size",
         type=_COUNT,
-        default=1 << 20,
         metavar="BYTES",
-        help="the number of bytes that a request fetches of each partition (default: %(default)s)",
+        help=(
+            "the number of bytes that a request fetches of each partition (default: "
+            f"{_FETCH_SIZE}, and more of those that lag far behind)"
+        ),
     )
     reading.add_argument(
         "--socket-buffer-size",
@@ -187,13 +193,14 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, and print the result."""
     is_scala, detailed = args.format == "scala", args.show_detailed_stats
+    file = _file_of(args)
     style = PerfStyle(
-        fetch_size=args.fetch_size,
+        fetch_size=_fetch_size(args, file),
         date_format=args.date_format,
         zone=datetime.now(UTC).astimezone().tzinfo or UTC,
     )
     format_time(0, args.date_format)
-    opening = _opening(args)
+    opening = _opening(args, file)
 
     def report(interval: Interval, start_ms: int) -> None:
         if detailed and args.format != "json":
@@ -225,7 +232,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> None:
     if args.format == "json":
-        shown = as_json(found, topic=args.topic, fetch_size=args.fetch_size)
+        shown = as_json(found, topic=args.topic, fetch_size=style.fetch_size)
         sys.stdout.write(json_text(shown))
     elif args.format == "table":
         sys.stdout.write(as_table(found))
@@ -233,19 +240,34 @@ def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> No
         sys.stdout.write(scala_row(found, style))
 
 
-def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[PerfSource]]:
+def _file_of(args: argparse.Namespace) -> dict[str, str]:
+    return load_properties(args.consumer_config) if args.consumer_config else {}
+
+
+def _fetch_size(args: argparse.Namespace, file: Mapping[str, str]) -> int:
+    """Return the fetch size to report; it grows unless it is given."""
+    given = args.fetch_size or file.get(_FETCH_SIZE_KEYS[args.zookeeper is not None], "")
+    return int(given) if str(given).isdecimal() else _FETCH_SIZE
+
+
+def _opening(
+    args: argparse.Namespace, file: dict[str, str]
+) -> Callable[[], AbstractContextManager[PerfSource]]:
     """Return a function that opens the source.
 
     Raises:
         ConfigError: flags contradict each other.
     """
-    file = load_properties(args.consumer_config) if args.consumer_config else {}
+    sizes = {}
+    if args.fetch_size is not None:
+        # Only then: a fetch size that is given does not grow.
+        sizes[_FETCH_SIZE_KEYS[args.zookeeper is not None]] = str(args.fetch_size)
     if args.zookeeper is not None:
         own = {
             "zookeeper.connect": args.zookeeper,
             "socket.receive.buffer.bytes": str(args.socket_buffer_size),
-            "fetch.message.max.bytes": str(args.fetch_size),
             "num.consumer.fetchers": str(args.num_fetch_threads),
+            **sizes,
         }
         options = _options(args, file | own, args.threads or _SCALA_STREAMS)
         if args.delete_consumer_offsets and args.group is None:
@@ -259,8 +281,8 @@ def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[Pe
         )
     own = {
         "bootstrap.servers": args.bootstrap_server,
-        "max.partition.fetch.bytes": str(args.fetch_size),
         "receive.buffer.bytes": str(args.socket_buffer_size),
+        **sizes,
     }
     deadline = {"default.api.timeout.ms": str(_OPENING_MS)}
     options = _options(args, deadline | file | own, args.threads or 1)
