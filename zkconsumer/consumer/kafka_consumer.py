@@ -143,7 +143,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         Raises:
             ConfigError: neither topics nor a pattern is given, or they are invalid.
             IllegalState: both are given, or partitions are assigned already, or another thread is
-                in a call of this consumer.
+                in a call of this consumer, or this is its listener during ``unsubscribe``.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 

@@ -19,6 +19,7 @@ from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.consumer.walk import Walk
 from zkconsumer.errors import (
     AuthenticationFailed,
+    IllegalState,
     UnsupportedVersion,
     ZkConsumerError,
 )
@@ -76,6 +77,7 @@ class PollSession:
         self.positions = PollPositions(engine, self.buffer, self.changed)
         self.commits_on_close = True
         self._warned_of_nothing = False
+        self._is_unsubscribing = False
         self._has_new_view = False
         self._interrupted: tuple[Partitions, Partitions] | None = None
         self._reported: frozenset[str] | None = None
@@ -95,6 +97,7 @@ class PollSession:
 
     def subscribe(self, topics: object, pattern: object, listener: object) -> None:
         """See ``KafkaConsumer.subscribe``."""
+        self._check_not_leaving()
         calls = ListenerInvoker()
         calls.set(listener)
         self.subscription.subscribe(topics, pattern)
@@ -108,6 +111,7 @@ class PollSession:
 
     def assign(self, partitions: Iterable[object]) -> None:
         """See ``KafkaConsumer.assign``."""
+        self._check_not_leaving()
         before = self._engine.partitions()
         self.subscription.assign(partitions)
         chosen = self.subscription.assigned
@@ -124,17 +128,28 @@ class PollSession:
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``KafkaConsumer.unsubscribe``."""
+        self._is_unsubscribing = True
         try:
             if self.subscription.is_group_managed:
                 self.membership.unsubscribe(timeout_ms)
             else:
                 self._commit(self._engine.partitions())
         finally:
+            self._is_unsubscribing = False
             self._interrupted = None
             self.subscription.clear()
             self._forget(self._engine.partitions())
             self.listener.set(None)
             self._watch()
+
+    def _check_not_leaving(self) -> None:
+        """Refuse what a listener chooses to read: it would be cleared, but the group would know it.
+
+        Raises:
+            IllegalState: ``unsubscribe`` is under way.
+        """
+        if self._is_unsubscribing:
+            raise IllegalState("unsubscribe() is under way: subscribe when it has returned")
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
         """Leave the group; with ``commit`` and automatic commits, commit the records handed out."""

@@ -14,6 +14,7 @@ from zkconsumer import (
 from zkconsumer.errors import (
     CommitFailed,
     ConfigError,
+    IllegalState,
     OffsetCommitFailed,
 )
 from zkconsumer.membership.protocol import RevocationKind
@@ -104,6 +105,27 @@ def test_a_listener_may_seek_and_commit(make_consumer: ConsumerFactory) -> None:
     assert offsets_of(consumer.poll()) == {A: [8, 9]}
     consumer.unsubscribe()
     assert fakes.group.committed_offsets[A] == OffsetAndMetadata(5, "mine")
+
+
+def test_a_listener_can_not_subscribe_while_the_consumer_unsubscribes(
+    make_consumer: ConsumerFactory,
+) -> None:
+    """The group would have a member whose consumer reads nothing; later it may."""
+    consumer, fakes = make_consumer()
+
+    class Eager(ConsumerRebalanceListener):
+        def on_partitions_revoked(self, _revoked: Collection[TopicPartition]) -> None:
+            consumer.subscribe(["u"])
+
+    consumer.subscribe(["t"], listener=Eager())
+    fakes.group.assign(A)
+    consumer.poll()
+    with pytest.raises(IllegalState, match="subscribe when it has returned"):
+        consumer.unsubscribe()
+    assert consumer.subscription() is None
+    assert fakes.group.calls[-1].startswith("unsubscribe")
+    consumer.subscribe(["u"])
+    assert fakes.group.topics == {"u"}
 
 
 def test_a_listener_without_on_partitions_lost_works(make_consumer: ConsumerFactory) -> None:
