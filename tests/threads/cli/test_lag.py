@@ -214,6 +214,23 @@ def test_a_group_that_keeps_up_with_a_growing_log(
     assert (row["offset"], row["log_end"], row["lag"], row["standing"]) == (105, 110, 5, "within")
 
 
+def test_a_doubtful_offset_does_not_cost_a_second_read_of_the_cluster(
+    world: LagWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only its group is read again; if very many are doubtful, all are, in their own time."""
+    world.topic(OFFSETS_TOPIC)
+    world.groups["c"] = ScriptedGroup(1, state="Empty", offsets={T0: 200})
+    world.clock.step_ms = 1
+    assert run("--no-seconds", "--json") == 0
+    groups = {group["group"]: group for group in json.loads(capsys.readouterr().out)["groups"]}
+    assert [row["standing"] for row in groups["c"]["partitions"]] == ["beyond_end"]
+    once = len(world.cluster.requested(ApiKey.LIST_GROUPS))
+    for number in range(lag.FEW_GROUPS):
+        world.groups[f"c{number}"] = ScriptedGroup(1, state="Empty", offsets={T0: 200})
+    assert run("--no-seconds", "--json") == 0
+    assert len(world.cluster.requested(ApiKey.LIST_GROUPS)) == 3 * once
+
+
 def test_the_lag_of_chosen_topics(world: LagWorld, lines: PrintedLines) -> None:
     """All of their partitions are shown, also those that the group does not read."""
     world.topic("u")

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_arguments import (
@@ -28,6 +29,9 @@ from zkconsumer.status.lag import OffsetPlacement, placement_of
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
 
+FEW_GROUPS: Final = 20
+"""The maximum number of doubtful groups to read by themselves, unless they are named: a partial
+read has little time."""
 _WHOLE = whole_number("is not a whole number", least=0, digits=18)
 
 DESCRIPTION = """\
@@ -169,8 +173,8 @@ def _decided(
         and not _is_decided(snapshot.groups[key], found)
     ]
     if groups:
-        # A partial read has enough time for the few groups that are named, not for all.
-        snapshot = access.read_groups(groups) if args.group else access.snapshot()
+        few = bool(args.group) or len(groups) <= FEW_GROUPS
+        snapshot = access.read_groups(groups) if few else access.snapshot()
         seen = sightings.record(snapshot)
     return snapshot, seen
 
