@@ -19,7 +19,7 @@ from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
 from zkconsumer.wire.messages.fetch import FetchedPartition
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
-from zkconsumer.wire.messages.group_members import HeartbeatRequest
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from zkconsumer.wire.messages.metadata import MetadataRequest, TopicMetadata

@@ -12,7 +12,7 @@ from zkconsumer.wire.absent import NO_BROKER
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages import fetch as fe
 from zkconsumer.wire.messages import find_coordinator as fc
-from zkconsumer.wire.messages import group_members as hb
+from zkconsumer.wire.messages import heartbeat as hb
 from zkconsumer.wire.messages import list_offsets as lo
 from zkconsumer.wire.messages import metadata as md
 from zkconsumer.wire.messages import offset_commit as oc

@@ -31,7 +31,6 @@ from zkconsumer.wire.messages.fetch import (
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.group_admin import ConsumerGroupDescribeRequest, DescribeGroupsRequest
 from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
     JoinGroupProtocol,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -39,6 +38,7 @@ from zkconsumer.wire.messages.group_members import (
     SyncGroupRequest,
     leave_request,
 )
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import (
     LATEST_TIMESTAMP,

@@ -15,11 +15,11 @@ from zkconsumer.wire.messages.group_admin import (
     DescribeGroupsRequest,
 )
 from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     SyncGroupRequest,
 )
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.init_producer_id import InitProducerIdRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest

@@ -32,8 +32,6 @@ from zkconsumer.wire.consumer_protocol import (
 )
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -42,6 +40,7 @@ from zkconsumer.wire.messages.group_members import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 

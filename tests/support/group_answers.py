@@ -2,8 +2,6 @@
 
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -12,6 +10,7 @@ from zkconsumer.wire.messages.group_members import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def join_response(

@@ -6,14 +6,8 @@ from tests.fakes.frame_reader import FrameReader
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.net.transport import Transport
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.negotiation import (
-    FIRST_PROBE,
-    BrokerVersions,
-    Probe,
-    after_close,
-    after_frame,
-    request_bytes,
-)
+from zkconsumer.wire.negotiation import BrokerVersions, after_close, after_frame, request_bytes
+from zkconsumer.wire.probes import FIRST_PROBE, Probe
 
 TIMEOUT_MS = 10_000
 MAX_BYTES = 1 << 20

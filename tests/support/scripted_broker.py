@@ -16,7 +16,7 @@ from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey, Response
 from zkconsumer.wire.codec import RequestFrame, encode_response
 from zkconsumer.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
-from zkconsumer.wire.messages.group_members import HeartbeatResponse
+from zkconsumer.wire.messages.heartbeat import HeartbeatResponse
 from zkconsumer.wire.messages.list_groups import ListGroupsResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse

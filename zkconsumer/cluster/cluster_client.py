@@ -6,7 +6,7 @@ Source: Kafka 3.9 ``NetworkClient.DefaultMetadataUpdater``, ``OffsetFetcher``.
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.broker_order import BrokerOrder
@@ -37,10 +37,12 @@ from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.repeats import Repeats
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
-from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.messages.offset_for_leader_epoch import FIRST_VERSION_FOR_CONSUMERS
-from zkconsumer.wire.negotiation import NO_OFFSETS, BrokerVersions
+from zkconsumer.wire.negotiation import BrokerVersions
 from zkconsumer.wire.releases import Release
+
+if TYPE_CHECKING:
+    from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 __all__ = ["EARLIEST", "LATEST", "ClusterClient", "Described", "EpochEnd", "TimedOffset"]
 
@@ -288,9 +290,10 @@ class ClusterClient:
             UnsupportedVersion: the brokers are of 0.8.0.
             ZkConsumerError: as ``view``.
         """
+        from zkconsumer.wire.old_probes import NO_OFFSETS  # noqa: PLC0415 - few are that old
 
-        def request(connection: NegotiatedConnection) -> OffsetFetchRequest:
-            connection.version_of(OffsetFetchRequest)
+        def request(connection: NegotiatedConnection) -> "OffsetFetchRequest":
+            connection.version_of(type(NO_OFFSETS))
             return NO_OFFSETS
 
         lookup = RoundRequest(

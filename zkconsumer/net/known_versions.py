@@ -7,7 +7,8 @@ that is closed, removes its entry.
 from dataclasses import dataclass
 
 from zkconsumer.forking import ForkedLock
-from zkconsumer.wire.negotiation import BrokerVersions, Probe
+from zkconsumer.wire.negotiation import BrokerVersions
+from zkconsumer.wire.probes import Probe
 
 Address = tuple[str, int]
 

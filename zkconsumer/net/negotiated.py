@@ -26,7 +26,8 @@ from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecurityProtocol, Securit
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
 from zkconsumer.net.version_search import ClosedBeforeSasl, NegotiatedVersions, VersionSearch
-from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions, of_generation
+from zkconsumer.wire.negotiation import BrokerVersions, of_generation
+from zkconsumer.wire.probes import FIRST_PROBE
 from zkconsumer.wire.response_bounds import DEFAULT_MAX_RESPONSE_BYTES, LARGEST_ENTRY_BYTES
 from zkconsumer.wire.versions import BrokerGeneration
 

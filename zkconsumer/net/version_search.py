@@ -26,17 +26,13 @@ from zkconsumer.net.hedging import HedgePace, TimeLimits, first_response
 from zkconsumer.net.in_flight import Received
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_request
-from zkconsumer.wire.messages.group_members import HeartbeatRequest
 from zkconsumer.wire.negotiation import (
-    FIRST_PROBE,
-    PROBE_GROUP,
-    PROBES,
     BrokerVersions,
-    Probe,
     after_close,
     after_frame,
     request_bytes,
 )
+from zkconsumer.wire.probes import FIRST_PROBE, HEARTBEAT, SECOND_PROBE, Probe
 
 
 class ClosedBeforeSasl(ConnectFailed):
@@ -44,12 +40,7 @@ class ClosedBeforeSasl(ConnectFailed):
 
 
 _PROBE_CORRELATION_ID = 1
-_ANOTHER_HEARTBEAT = encode_request(
-    HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id=""),
-    version=0,
-    correlation_id=3,
-    client_id="",
-)
+_ANOTHER_HEARTBEAT = encode_request(HEARTBEAT, version=0, correlation_id=3, client_id="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +216,7 @@ class VersionSearch:
         if found.versions.generation is None or probe.proves is None:
             return found
         try:
-            again = self._request(PROBES[1])
+            again = self._request(SECOND_PROBE)
         except (ConnectionLost, _ClosedBehind):
             self._check_running()
             return found

@@ -15,34 +15,23 @@ probes, each of which is sent on a new connection:
 Probes are harmless: none creates a topic, and the responses are short. A result is valid for one
 broker until its connections end: the broker may come back as another version.
 
-This module contains the probes and the conclusions; the caller has the connections.
+This module contains the conclusions, ``probes`` and ``old_probes`` the requests; the caller has the
+connections.
 Source: Kafka 0.8.0 to 0.9.0.1 ``RequestKeys``, ``ApiKeys``, ``SocketServer``; KIP-35, KIP-511.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
 
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
-from zkconsumer.version import __version__
-from zkconsumer.wire.api import APIS, ApiKey, Request, Response
+from zkconsumer.wire.api import APIS, ApiKey, Response
 from zkconsumer.wire.codec import decode_response, encode_request
-from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from zkconsumer.wire.messages.group_members import HeartbeatRequest
-from zkconsumer.wire.messages.list_groups import ListGroupsRequest
-from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
-from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
+from zkconsumer.wire.probes import API_VERSIONS, HEARTBEAT, SECOND_PROBE, Probe
 from zkconsumer.wire.releases import Release, keeps_no_zookeeper, release_of
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
-
-PROBE_GROUP: Final = "zkconsumer-probe"
-"""The group id in probes that need one; the group is never created."""
-
-NO_OFFSETS: Final = OffsetFetchRequest(group_id=PROBE_GROUP, topics=())
-"""Requests no offsets: the response is empty, whether offsets are in ZooKeeper or Kafka."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,43 +83,7 @@ class BrokerVersions:
         return last if last >= max(common.first, at_least) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
-    """A request to a broker of unknown version.
-
-    Attributes:
-        request: the request to send on a new connection; ``request_bytes`` encodes it.
-        version: its version.
-        proves: the generation that a response proves; None for ApiVersions, which lists versions.
-    """
-
-    request: Request[Response]
-    version: int
-    proves: BrokerGeneration | None = None
-
-
-# Brokers refuse other characters, such as the "+" of a local version.
-_API_VERSIONS: Final = ApiVersionsRequest(
-    client_software_name="zkconsumer",
-    client_software_version=re.sub(r"[^A-Za-z0-9.]", "-", __version__),
-)
-
-_HEARTBEAT: Final = HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id="")
 _FIRST_ID, _FOLLOWER_ID = 1, 2
-
-PROBES: Final = (
-    Probe(request=_API_VERSIONS, version=ApiVersionsRequest.API.last),
-    Probe(request=_API_VERSIONS, version=0),
-    Probe(request=ListGroupsRequest(), version=0, proves=BrokerGeneration.V0_9),
-    # 0.8.2 knows this API and responds with an error. ConsumerMetadata, which it really serves,
-    # would create the offsets topic, which a cluster whose groups use ZooKeeper does not need.
-    Probe(request=_HEARTBEAT, version=0, proves=BrokerGeneration.V0_8_2),
-    Probe(request=NO_OFFSETS, version=0, proves=BrokerGeneration.V0_8_1),
-    Probe(request=ListOffsetsRequest(topics=()), version=0, proves=BrokerGeneration.V0_8_0),
-)
-"""The probes, in the order in which they are sent."""
-
-FIRST_PROBE: Final = PROBES[0]
 
 
 def request_bytes(probe: Probe, *, client_id: str) -> bytes:
@@ -140,7 +93,7 @@ def request_bytes(probe: Probe, *, client_id: str) -> bytes:
     )
     if probe.proves is None:
         data += encode_request(
-            _HEARTBEAT, version=0, correlation_id=_FOLLOWER_ID, client_id=client_id
+            HEARTBEAT, version=0, correlation_id=_FOLLOWER_ID, client_id=client_id
         )
     return data
 
@@ -187,7 +140,7 @@ def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
     older = probe.version - 1
     if response.error_code != ErrorCode.UNSUPPORTED_VERSION or served is None:
         older = 0
-    return Probe(request=_API_VERSIONS, version=max(0, min(older, served.last if served else 0)))
+    return Probe(request=API_VERSIONS, version=max(0, min(older, served.last if served else 0)))
 
 
 def after_close(probe: Probe) -> Probe:
@@ -199,14 +152,16 @@ def after_close(probe: Probe) -> Probe:
         UnsupportedVersion: it was the last probe.
     """
     if probe.proves is None and probe.version != 0:
-        return PROBES[1]
-    place = PROBES.index(probe) + 1
-    if place == len(PROBES):
+        return SECOND_PROBE
+    from zkconsumer.wire.old_probes import OLD_PROBES  # noqa: PLC0415 - few brokers are that old
+
+    place = 0 if probe.proves is None else OLD_PROBES.index(probe) + 1
+    if place == len(OLD_PROBES):
         raise UnsupportedVersion(
             "the broker closes the connection at every request: it is older than Kafka 0.8, not "
             "Kafka at all, or requires TLS or SASL first"
         )
-    return PROBES[place]
+    return OLD_PROBES[place]
 
 
 def of_response(response: ApiVersionsResponse) -> BrokerVersions:

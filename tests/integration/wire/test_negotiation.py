@@ -15,7 +15,8 @@ from zkconsumer.model import Broker
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import MetadataRequest
-from zkconsumer.wire.negotiation import PROBES
+from zkconsumer.wire.old_probes import OLD_PROBES
+from zkconsumer.wire.probes import FIRST_PROBE, SECOND_PROBE
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 GENERATIONS = {
@@ -43,9 +44,10 @@ def test_negotiation(broker_of: BrokerOf, kafka: str) -> None:
     )
     assert clock.now_ms() - start_ms < PROMPT_MS
     if kafka in GENERATIONS:
+        probes = (FIRST_PROBE, SECOND_PROBE, *OLD_PROBES)
         generation, count = GENERATIONS[kafka]
         assert found.generation is generation
-        assert requested == [(probe.request.API.key, probe.version) for probe in PROBES[:count]]
+        assert requested == [(probe.request.API.key, probe.version) for probe in probes[:count]]
     else:
         assert found.generation is None
         assert found.version_for(ApiKey.FETCH) == NEWEST_FETCH[kafka]

@@ -6,7 +6,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection, Received
 from zkconsumer.net.tcp import TcpTransport
 from zkconsumer.wire.codec import encode_response
-from zkconsumer.wire.messages.group_members import HeartbeatRequest, HeartbeatResponse
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 def test_a_response_is_received_piece_by_piece() -> None:

@@ -29,7 +29,8 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
-from zkconsumer.wire.messages.group_members import HeartbeatRequest, SyncGroupRequest
+from zkconsumer.wire.messages.group_members import SyncGroupRequest
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.versions import BrokerGeneration
 

@@ -23,13 +23,8 @@ from zkconsumer.wire.messages.fetch import (
     FetchResponse,
     FetchTopic,
 )
-from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    LeavingMember,
-    leave_request,
-)
+from zkconsumer.wire.messages.group_members import JoinGroupRequest, LeavingMember, leave_request
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from zkconsumer.wire.messages.metadata import MetadataRequest, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest

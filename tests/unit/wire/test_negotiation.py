@@ -16,15 +16,12 @@ from zkconsumer.wire.messages.api_versions import (
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-from zkconsumer.wire.messages.group_members import HeartbeatRequest, HeartbeatResponse
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from zkconsumer.wire.negotiation import (
-    FIRST_PROBE,
-    PROBES,
     BrokerVersions,
-    Probe,
     after_close,
     after_frame,
     after_response,
@@ -32,7 +29,11 @@ from zkconsumer.wire.negotiation import (
     of_response,
     request_bytes,
 )
+from zkconsumer.wire.old_probes import OLD_PROBES
+from zkconsumer.wire.probes import FIRST_PROBE, SECOND_PROBE, Probe
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
+
+PROBES = (FIRST_PROBE, SECOND_PROBE, *OLD_PROBES)
 
 RESPONSES: dict[type[Request[Response]], Response] = {
     ListGroupsRequest: ListGroupsResponse(error_code=15, groups=()),
@@ -131,7 +132,7 @@ def test_old_brokers_are_recognized_by_what_they_respond_to(
 
 def test_a_broker_that_ignores_api_versions_is_a_0_9() -> None:
     """A broker is a 0.9 if it skips ApiVersions and responds to the request after it."""
-    for probe in PROBES[:2]:
+    for probe in (FIRST_PROBE, SECOND_PROBE):
         sent = FrameReader(1000)
         sent.receive(request_bytes(probe, client_id="c"))
         frames = [sent.next_frame(), sent.next_frame()]
@@ -151,7 +152,7 @@ def test_a_broker_that_ignores_api_versions_is_a_0_9() -> None:
 
 def test_probes_for_old_brokers_are_sent_alone() -> None:
     """Probes for old brokers are sent alone, and their responses are checked."""
-    for probe in PROBES[2:]:
+    for probe in OLD_PROBES:
         data = request_bytes(probe, client_id="c")
         read = decode_request(data[4:])
         assert read.request == probe.request
@@ -258,7 +259,7 @@ def test_a_broker_that_lacks_the_version_is_asked_in_another(body: str, version:
         version,
         None,
     )
-    assert after_close(again) == (PROBES[1] if version else PROBES[2])
+    assert after_close(again) == (SECOND_PROBE if version else OLD_PROBES[0])
 
 
 def test_a_refusal_of_version_0_is_an_error() -> None:
@@ -266,7 +267,7 @@ def test_a_refusal_of_version_0_is_an_error() -> None:
     with pytest.raises(
         BrokerError, match="does not report its versions: SECURITY_DISABLED"
     ) as caught:
-        after_response(PROBES[1], serving({}, ErrorCode.SECURITY_DISABLED))
+        after_response(SECOND_PROBE, serving({}, ErrorCode.SECURITY_DISABLED))
     assert caught.value.code == ErrorCode.SECURITY_DISABLED
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from zkconsumer.wire.messages.group_members import HeartbeatRequest
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
 

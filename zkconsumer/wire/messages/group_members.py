@@ -5,12 +5,12 @@ joined, or after the rebalance time-out; only the leader receives the list of me
 separates the rebalance time-out from the session time-out (KIP-62); from version 4 on a new member
 is first assigned its id, with ``MEMBER_ID_REQUIRED`` (KIP-394); 5 has static members (KIP-345), 8 a
 reason (KIP-800), 9 leaders that need not assign again (KIP-814). With SyncGroup the leader sends
-the assignments, and each member receives its own (KIP-559). Heartbeats keep a member alive; the
-response reports a rebalance. LeaveGroup removes a member: up to version 2 the request names one
-member, later a list of members (KIP-345); version 5 gives a reason for each (KIP-800).
+the assignments, and each member receives its own (KIP-559). LeaveGroup removes a member: up to
+version 2 the request names one member, later a list of members (KIP-345); version 5 gives a reason
+for each (KIP-800). Heartbeats, which every connection sends, are in ``heartbeat``.
 
-Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``SyncGroupRequest``, ``HeartbeatRequest``,
-``LeaveGroupRequest``, and their responses.
+Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``SyncGroupRequest``, ``LeaveGroupRequest``, and
+their responses.
 """
 
 from dataclasses import dataclass
@@ -122,24 +122,6 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
     protocol_type: Annotated[NullableString, Since(5), Hint()] = None
     protocol_name: Annotated[NullableString, Since(5), Hint()] = None
     assignments: tuple[SyncGroupAssignment, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatResponse(Response, api=APIS[ApiKey.HEARTBEAT]):
-    """``REBALANCE_IN_PROGRESS`` means that the member must rejoin; it is still a member."""
-
-    throttle_time_ms: Annotated[Int32, Since(1)] = 0
-    error_code: Int16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeartbeatRequest(Request[HeartbeatResponse]):
-    """Sent to the coordinator."""
-
-    group_id: String
-    generation_id: Int32
-    member_id: String
-    group_instance_id: Annotated[NullableString, Since(3)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,6 @@ from zkconsumer.wire.consumer_protocol import (
 )
 from zkconsumer.wire.messages.group_members import (
     CONSUMER_PROTOCOL_TYPE,
-    HeartbeatRequest,
     JoinGroupMember,
     JoinGroupProtocol,
     JoinGroupRequest,
@@ -40,6 +39,7 @@ from zkconsumer.wire.messages.group_members import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 
 STATIC_SYNC_SINCE = 3
 """The first SyncGroup version with static members."""

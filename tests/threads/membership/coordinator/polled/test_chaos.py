@@ -14,11 +14,8 @@ from zkconsumer.errors import CommitFailed, OffsetCommitFailed
 from zkconsumer.membership.protocol import Offsets
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.scope import wait_ms
-from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    SyncGroupRequest,
-)
+from zkconsumer.wire.messages.group_members import JoinGroupRequest, SyncGroupRequest
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 
 ALL = tps("t", *range(6))

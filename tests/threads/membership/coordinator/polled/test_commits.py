@@ -20,7 +20,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.membership.protocol import Offsets, RevocationKind
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.wire.messages.group_members import HeartbeatRequest
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 

@@ -15,11 +15,8 @@ from zkconsumer.errors import ConfigError, GroupFailed
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-)
+from zkconsumer.wire.messages.group_members import JoinGroupRequest, LeaveGroupRequest
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 
 ALL = tps("t", 0, 1, 2, 3)

@@ -13,11 +13,11 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import GroupFailed, RequestTimedOut
 from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     SyncGroupRequest,
 )
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 
 ALL = tps("t", 0, 1, 2, 3)
 STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")

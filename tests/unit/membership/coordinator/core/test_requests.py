@@ -28,13 +28,13 @@ from zkconsumer.wire.consumer_protocol import (
     encode_subscription,
 )
 from zkconsumer.wire.messages.group_members import (
-    HeartbeatRequest,
     JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 
 StaticRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest
 
