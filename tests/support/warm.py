@@ -67,6 +67,7 @@ _UNBUFFERED: Final = "PYTHONUNBUFFERED"
 _LOADED_LATE: Final = (
     "cli.consume.polled",
     "connector.connector",
+    "consumer.coordinator_group",
     "consumer.kafka_consumer",
     "drain.local.launch",
     "fetch.manager",

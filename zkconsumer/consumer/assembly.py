@@ -20,14 +20,11 @@ from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.session import PollSession
-from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
+from zkconsumer.consumer.settings_of import fetch_settings_of, policy_of
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.forking import ForkGuard
-from zkconsumer.membership.coordinator.assembly import MemberEnvironment, build_member
-from zkconsumer.membership.coordinator.core.terms import GroupTerms
-from zkconsumer.membership.coordinator.polled.member import GroupMember
 from zkconsumer.membership.no_group import NoGroup
 from zkconsumer.membership.protocol import Membership
 from zkconsumer.model import Broker
@@ -229,28 +226,18 @@ class _Wiring:
             return zookeeper.member(session, self._wakeup.signal)
         if config.group_id is None:
             return NoGroup(session, self._view)
-        threads = build_member(
-            GroupTerms(
-                group_id=config.group_id,
-                settings=group_settings_of(config),
-                rack_id=config.client_rack or None,
-            ),
-            MemberEnvironment(
-                dialer=self._dialer,
-                cluster=self._client,
-                wake=self._wakeup.signal,
-                request_timeout_ms=config.request_timeout_ms,
-                on_group_topics=session.watch_for_group,
-                clock=self._clock,
-                random=random.random,
-            ),
-        )
-        return GroupMember(
-            threads,
-            handler=session,
+        # Half a dozen files of requests and the core of a member: for groups alone.
+        from zkconsumer.consumer.coordinator_group import coordinator_member  # noqa: PLC0415
+
+        return coordinator_member(
+            config,
+            session,
+            dialer=self._dialer,
+            client=self._client,
             view=self._view,
+            wake=self._wakeup.signal,
             scope=self._scope,
-            request_timeout_ms=config.request_timeout_ms,
+            clock=self._clock,
         )
 
     def _starts(self, membership: Membership) -> StartPositions:

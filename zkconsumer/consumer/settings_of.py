@@ -3,7 +3,6 @@
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, ResetPolicy
-from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.records.transactions import IsolationLevel
 
 
@@ -45,16 +44,3 @@ def _grown_bytes(config: PollConfig) -> int:
     """Return the limit of growth, so that a response is not larger than what is accepted."""
     accepted_bytes = max(config.max_partition_fetch_bytes, config.receive_message_max_bytes // 2)
     return min(config.fetch_message_catch_up_max_bytes, accepted_bytes)
-
-
-def group_settings_of(config: PollConfig) -> GroupSettings:
-    """Return the settings of the group member."""
-    return GroupSettings(
-        strategies=config.strategies,
-        instance_id=config.group_instance_id,
-        session_timeout_ms=config.session_timeout_ms,
-        heartbeat_interval_ms=config.heartbeat_interval_ms,
-        max_poll_interval_ms=config.max_poll_interval_ms,
-        retry_backoff_ms=config.retry_backoff_ms,
-        retry_backoff_max_ms=config.retry_backoff_max_ms,
-    )

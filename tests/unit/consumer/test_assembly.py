@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
+from zkconsumer.consumer.coordinator_group import group_settings_of
+from zkconsumer.consumer.settings_of import fetch_settings_of, policy_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
