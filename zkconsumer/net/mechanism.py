@@ -1,6 +1,12 @@
-"""The interface of a SASL mechanism. Pure."""
+"""The interface of a SASL mechanism, and how old brokers refuse its tokens. Pure."""
 
 from typing import Protocol
+
+from zkconsumer.errors import ConnectionLost
+
+
+class ClosedOnCredentials(ConnectionLost):
+    """An old broker closed the connection after our token: most likely, it refused it."""
 
 
 class Mechanism(Protocol):

@@ -20,8 +20,8 @@ from zkconsumer.forking import ForkedLock
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.known_versions import KnownBroker, KnownVersions
+from zkconsumer.net.mechanism import ClosedOnCredentials
 from zkconsumer.net.negotiated_connection import NegotiatedConnection
-from zkconsumer.net.sasl import ClosedOnCredentials, SaslSession
 from zkconsumer.net.security import GSSAPI, PLAINTEXT, SecurityProtocol, SecuritySettings
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
@@ -33,6 +33,8 @@ from zkconsumer.wire.versions import BrokerGeneration
 
 if TYPE_CHECKING:
     import ssl
+
+    from zkconsumer.net.sasl import SaslSession
 
 __all__ = ["BrokerDialer", "Dial", "NegotiatedConnection"]
 
@@ -88,6 +90,7 @@ class BrokerDialer:
         self._client_id = client_id
         self._security = _with_objects(security, request_timeout_ms)
         self._tls = _tls_context(security) if security.uses_tls else None
+        self._session_class = _session_class() if security.uses_sasl else None
         self._connect_timeout_ms = connect_timeout_ms
         self._request_timeout_ms = request_timeout_ms
         self._max_response_bytes = max_response_bytes
@@ -202,8 +205,9 @@ class BrokerDialer:
 
     def _authenticated(
         self, connection: BrokerConnection, found: NegotiatedVersions, deadline_ms: int
-    ) -> SaslSession:
-        session = SaslSession(self._security, found.versions, self._clock)
+    ) -> "SaslSession":
+        assert self._session_class is not None
+        session = self._session_class(self._security, found.versions, self._clock)
         limit_ms = self._clock.now_ms() + self._request_timeout_ms
         session.authenticate(connection, deadline_ms=min(limit_ms, deadline_ms))
         return session
@@ -285,7 +289,7 @@ class BrokerDialer:
         return NegotiatedVersions(found.versions, found.fact, None)
 
     def _handed_over(
-        self, connection: BrokerConnection, found: NegotiatedVersions, sasl: SaslSession | None
+        self, connection: BrokerConnection, found: NegotiatedVersions, sasl: "SaslSession | None"
     ) -> NegotiatedConnection:
         broker = connection.broker
         finding: KnownBroker = self._known.use((broker.host, broker.port), found.fact)
@@ -402,6 +406,12 @@ def _tls_context(security: SecuritySettings) -> "ssl.SSLContext | None":
     from zkconsumer.net.tls import context_for  # noqa: PLC0415 - slow to import, and few need it
 
     return context_for(security)
+
+
+def _session_class() -> "type[SaslSession]":
+    from zkconsumer.net.sasl import SaslSession  # noqa: PLC0415 - few need it
+
+    return SaslSession
 
 
 def _with_objects(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import (
@@ -14,9 +14,11 @@ from zkconsumer.errors import (
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.in_flight import InFlight, RawStream, Received
-from zkconsumer.net.sasl import SaslSession
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions
+
+if TYPE_CHECKING:
+    from zkconsumer.net.sasl import SaslSession
 
 R = TypeVar("R")
 
@@ -40,7 +42,7 @@ class NegotiatedConnection:
         versions: BrokerVersions,
         *,
         on_end: Callable[[bool], None],
-        sasl: SaslSession | None,
+        sasl: "SaslSession | None",
         clock: Clock,
     ) -> None:
         self.broker: Broker = connection.broker

@@ -21,7 +21,7 @@ from zkconsumer.errors import (
     UnsupportedVersion,
 )
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.mechanism import Mechanism
+from zkconsumer.net.mechanism import ClosedOnCredentials, Mechanism
 from zkconsumer.net.sasl_mechanisms import mechanism_of
 from zkconsumer.net.security import GSSAPI, SecuritySettings
 from zkconsumer.wire.api import ApiKey
@@ -35,10 +35,6 @@ _RENEWED_AFTER = 0.85
 """The earliest share of a session's lifetime at which Kafka's own clients re-authenticate."""
 _SOONEST_MS = 1_100
 """Brokers refuse a second authentication within a second."""
-
-
-class ClosedOnCredentials(ConnectionLost):
-    """An old broker closed the connection after our token: most likely, it refused it."""
 
 
 @dataclass(slots=True)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, Literal
 from zkconsumer.config_security import read_values
 from zkconsumer.config_spec import Value
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ZkConsumerError
-from zkconsumer.net.client_credentials import ClientCredentials
-from zkconsumer.net.kerberos import KerberosSettings
 from zkconsumer.net.mechanism import Mechanism
 from zkconsumer.pem_files import require_pem
 
 if TYPE_CHECKING:
     import ssl
+
+    from zkconsumer.net.client_credentials import ClientCredentials
+    from zkconsumer.net.kerberos import KerberosSettings
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
@@ -94,8 +95,8 @@ class SecuritySettings:
     sasl_username: str | None = None
     sasl_password: str | None = field(default=None, repr=False)
     token_source: TokenSource | None = field(default=None, repr=False, compare=False)
-    client_credentials: ClientCredentials | None = None
-    tickets: KerberosSettings | None = None
+    client_credentials: "ClientCredentials | None" = None
+    tickets: "KerberosSettings | None" = None
     kerberos: KerberosSource | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -240,11 +241,13 @@ def security_in(
     )
 
 
-def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCredentials | None:
+def _credentials(text: Callable[[str], str | None], protocol: str) -> "ClientCredentials | None":
     """Return the OAuth client credentials; None if none are set."""
     url = text("sasl.oauthbearer.token.endpoint.url")
     if url is None or not protocol.startswith("SASL"):
         return None
+    from zkconsumer.net.client_credentials import ClientCredentials  # noqa: PLC0415 - few need it
+
     return ClientCredentials(
         endpoint_url=url,
         client_id=text("sasl.oauthbearer.client.credentials.client.id") or "",
@@ -253,12 +256,14 @@ def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCred
     )
 
 
-def _tickets(text: Callable[[str], str | None], protocol: str) -> KerberosSettings | None:
+def _tickets(text: Callable[[str], str | None], protocol: str) -> "KerberosSettings | None":
     """Return the Kerberos settings; None if they are neither needed nor given."""
     keytab, principal = text("sasl.kerberos.keytab"), text("sasl.kerberos.principal")
     is_reported = keytab is not None or principal is not None
     if not protocol.startswith("SASL") or not (text("sasl.mechanism") == GSSAPI or is_reported):
         return None
+    from zkconsumer.net.kerberos import KerberosSettings  # noqa: PLC0415 - few need it
+
     return KerberosSettings(
         service_name=text("sasl.kerberos.service.name") or "",
         domain_name=text("sasl.kerberos.domain.name"),
