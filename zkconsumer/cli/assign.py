@@ -18,7 +18,7 @@ from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.scaling import Scale, plan_scaling
-from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.topic_name import is_topic_name
 
 _COUNT = whole_number("is not a number of at least 1", digits=6)
 _DEFAULT_STRATEGY: Final = "range"

@@ -24,6 +24,7 @@ from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.printable import printable
 from zkconsumer.scope import wait_ms
 from zkconsumer.status.doctor.diagnosis import counted
+from zkconsumer.topic_name import is_topic_name
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.topic_admin import (
     BROKER_DEFAULT,
@@ -41,7 +42,6 @@ from zkconsumer.wire.messages.topic_admin import (
     NewTopic,
     TopicSetting,
 )
-from zkconsumer.zk.paths import is_topic_name
 from zkconsumer.zk.topic_admin import TopicNodes
 
 CHANGES: Final = ("create", "alter", "delete")

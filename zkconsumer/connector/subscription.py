@@ -10,8 +10,8 @@ from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.stream_queue import OwnedQueue
+from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.nodes import Pattern, Registration
-from zkconsumer.zk.paths import is_topic_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import partial
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.printable import shown
-from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.topic_name import is_topic_name
 
 _MOST_OFFSET = 2**63 - 1
 

@@ -19,7 +19,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.model import OffsetAndTimestamp, TopicPartition
 from zkconsumer.printable import shown
-from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.topic_name import is_topic_name
 
 
 class ClusterCalls:

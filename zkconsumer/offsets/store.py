@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.topic_name import is_topic_name
 
 
 @dataclass(frozen=True, slots=True)

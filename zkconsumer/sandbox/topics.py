@@ -18,7 +18,7 @@ from zkconsumer.sandbox.broker_probe import BrokerKnowledge, leads, request_view
 from zkconsumer.sandbox.versions import KafkaVersion
 from zkconsumer.sandbox.waiting import await_result
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
-from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.topic_name import is_topic_name
 
 _MOST_CHARS = 249
 """Kafka 0.8 accepts 255, but can't create the folder, whose name adds the partition number."""

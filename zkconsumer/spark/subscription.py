@@ -14,7 +14,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import listed
 from zkconsumer.spark.offset_json import read_partitions
-from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.topic_name import is_topic_name
 
 SUBSCRIBE = "subscribe"
 SUBSCRIBE_PATTERN = "subscribePattern"

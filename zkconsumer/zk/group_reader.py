@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
+from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.group_values import BrokerList, GroupSnapshot, GroupWatches
 from zkconsumer.zk.nodes import (
     Malformed,
@@ -20,7 +21,6 @@ from zkconsumer.zk.paths import (
     BROKER_TOPICS,
     GroupPaths,
     broker_path,
-    is_topic_name,
     topic_path,
 )
 from zkconsumer.zk.store import Watch, ZkStore

@@ -14,8 +14,8 @@ from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.printable import shown
+from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.json_dialect import JsonValue, NotJson, escape, parse_object
-from zkconsumer.zk.paths import is_topic_name
 
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,19}")
 _PARTITION = re.compile(r"[0-9]{1,10}")

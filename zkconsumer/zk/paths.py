@@ -6,7 +6,6 @@ are path segments; a name that can't be one is refused here, before ZooKeeper se
 
 import re
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
@@ -19,8 +18,6 @@ CONSUMERS = "/consumers"
 _REFUSED = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 # Most paths are plain; this recognises them at once.
 _PLAIN_PATH = re.compile(r"(?:/[a-zA-Z0-9_-][a-zA-Z0-9._-]*)+")
-_KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
-_MAX_TOPIC_LENGTH = 255
 
 
 def is_segment(name: str) -> bool:
@@ -33,16 +30,6 @@ def is_path(path: str) -> bool:
     if path == "/" or _PLAIN_PATH.fullmatch(path):
         return True
     return path.startswith("/") and all(is_segment(part) for part in path[1:].split("/"))
-
-
-def is_topic_name(name: object) -> TypeGuard[str]:
-    """Return whether Kafka accepts ``name`` as a topic name (``kafka.common.Topic.validate``)."""
-    return (
-        isinstance(name, str)
-        and name not in {".", ".."}
-        and len(name) <= _MAX_TOPIC_LENGTH
-        and _KAFKA_NAME.fullmatch(name) is not None
-    )
 
 
 def parent_of(path: str) -> str:

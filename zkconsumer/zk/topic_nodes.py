@@ -7,7 +7,8 @@ one. Brokers before 2.8 have no topic ids, so for them this is the only distinct
 
 from collections.abc import Iterable
 
-from zkconsumer.zk.paths import is_topic_name, topic_path
+from zkconsumer.topic_name import is_topic_name
+from zkconsumer.zk.paths import topic_path
 from zkconsumer.zk.store import ZkStore
 
 

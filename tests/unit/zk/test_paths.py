@@ -10,7 +10,6 @@ from zkconsumer.zk.paths import (
     broker_path,
     is_path,
     is_segment,
-    is_topic_name,
     parent_of,
     topic_path,
 )
@@ -61,19 +60,3 @@ def test_parents_and_ancestors_of_a_path() -> None:
     assert parent_of("/a") == "/"
     assert ancestors_of("/a/b/c") == ["/a", "/a/b"]
     assert ancestors_of("/a") == []
-
-
-@pytest.mark.parametrize("name", ["a", "a.b_c-D9", "...", "x" * 255, "0"])
-def test_topic_names_follow_kafkas_rules(name: str) -> None:
-    """Topic names are of letters, digits, dot, underscore and dash, at most 255."""
-    assert is_topic_name(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", ".", "..", "x" * 256, *(f"a{bad}b" for bad in "/\\,\0:\"';*? \t\r\n="), "a\n", "é", "²",
-     None, 3],
-)  # fmt: skip
-def test_other_names_are_no_topics(name: object) -> None:
-    """Other names are no topics: Scala members would fail on a registration with one."""
-    assert not is_topic_name(name)

@@ -9,8 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.nodes import Malformed, parse_offset
-from zkconsumer.zk.paths import GroupPaths, is_segment, is_topic_name
+from zkconsumer.zk.paths import GroupPaths, is_segment
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _NODE = re.compile(r"/consumers/([^/]+)/offsets/([^/]+)/([0-9]{1,10})")

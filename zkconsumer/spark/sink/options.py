@@ -20,7 +20,7 @@ from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, notes_without_effect
 from zkconsumer.spark.option_values import first_given, read_choice, read_first_int
 from zkconsumer.spark.options import by_lower_case
-from zkconsumer.zk.paths import is_topic_name
+from zkconsumer.topic_name import is_topic_name
 
 TOPIC = "topic"
 ACKS = ("kafka.acks", "kafka.request.required.acks")

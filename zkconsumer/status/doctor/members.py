@@ -9,9 +9,10 @@ from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counte
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
 from zkconsumer.status.doctor.group_context import GroupContext, is_malformed, is_readable
 from zkconsumer.status.model import MemberStatus
+from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.json_dialect import JsonObject, parse_object
 from zkconsumer.zk.nodes import Pattern
-from zkconsumer.zk.paths import GroupPaths, is_segment, is_topic_name
+from zkconsumer.zk.paths import GroupPaths, is_segment
 
 _ID_TIME = re.compile(r"-([0-9]{13})-[0-9a-f]{1,8}")
 """The end of a generated consumer id: milliseconds, and up to eight random hex digits."""
