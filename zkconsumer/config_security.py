@@ -12,7 +12,6 @@ from typing import Final, Literal
 from zkconsumer.config_spec import ConfigKey, Value
 from zkconsumer.config_values import read_table
 from zkconsumer.errors import ConfigError
-from zkconsumer.jaas_config import settings_in_jaas
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.pem_files import require_pem
 from zkconsumer.printable import shown
@@ -147,6 +146,12 @@ def _check_of_names(key: str, value: str) -> Mapping[str, str]:
     return {"ssl.check.hostname": "true" if value.strip() else "false"}
 
 
+def _jaas(key: str, value: str) -> Mapping[str, str]:
+    from zkconsumer.jaas_config import settings_in_jaas  # noqa: PLC0415 - few have one
+
+    return settings_in_jaas(key, value)
+
+
 JAVA_KEYS: Final[Mapping[str, tuple[Translation, str]]] = {
     "ssl.truststore.location": (_store("ssl.cafile"), "`ssl.cafile`"),
     "ssl.truststore.type": (_store_type, "PEM, since no other store can be read"),
@@ -161,7 +166,7 @@ JAVA_KEYS: Final[Mapping[str, tuple[Translation, str]]] = {
         "`ssl.check.hostname`; empty is false",
     ),
     "sasl.jaas.config": (
-        settings_in_jaas,
+        _jaas,
         "user and password, client id and secret, or keytab and principal",
     ),
 }
