@@ -10,7 +10,7 @@ Source: Kafka ``GroupCoordinator``, ``GroupMetadata``.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.model import TopicPartition
@@ -187,7 +187,7 @@ class FakeGroupCoordinator:
 
     def _presented(self, member_id: str) -> ev.JoinedMember:
         member = self.members[member_id]
-        remembers = ASSIGNORS[self.protocol].remembers
+        remembers = STRATEGIES[self.protocol].remembers
         return ev.JoinedMember(
             member_id,
             member.join.topics,

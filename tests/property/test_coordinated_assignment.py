@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.shares import examples
 from zkconsumer.assignment.coordinated import cooperative, sticky
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.assignors import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.model import TopicPartition
 
@@ -70,10 +71,10 @@ def assert_even(view: CoordinatedView, shares: Shares) -> None:
 @given(views(), st.sampled_from(sorted(ASSIGNORS)))
 def test_every_partition_has_one_subscribed_owner(view: CoordinatedView, name: str) -> None:
     """It has whatever the members claim; with the cooperative assignor once nothing is claimed."""
-    if ASSIGNORS[name].cooperative:
+    if STRATEGIES[name].cooperative:
         nothing = dict.fromkeys(view.members, ())
         view = owned_by(view, nothing)
-    assert_complete(view, ASSIGNORS[name].assign(view))
+    assert_complete(view, ASSIGNORS[name](view))
 
 
 @settings(max_examples=examples(400))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.assignment.strategy import CannotAssign
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus, MemberStatus
@@ -36,7 +36,7 @@ def groups(draw: st.DrawFn) -> tuple[GroupStatus, dict[str, tuple[int, ...]], st
         ),
         partitions=found,
     )
-    known = list(ASSIGNORS) if kind is GroupKind.COORDINATOR else ["range", "roundrobin"]
+    known = list(STRATEGIES) if kind is GroupKind.COORDINATOR else ["range", "roundrobin"]
     return group, partitions, draw(st.sampled_from(known))
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from tests.fakes.fake_group import FakeGroupCoordinator, GroupRequest, Terms
 from tests.support.quick_random import QuickRandom
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
+from zkconsumer.assignment.coordinated.assignors import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import Shares
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
@@ -146,7 +147,7 @@ class GroupWorld:
             )
             for member in members
         }
-        return ASSIGNORS[protocol].assign(CoordinatedView(view, self.partitions))
+        return ASSIGNORS[protocol](CoordinatedView(view, self.partitions))
 
     def _cut(self, client: Client) -> None:
         """Break the connection; requests that were sent may still arrive, responses do not."""

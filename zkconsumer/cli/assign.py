@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.assignment.strategy import CannotAssign
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--strategy",
-        choices=list(dict.fromkeys((*_OF_ZOOKEEPER, *ASSIGNORS))),
+        choices=list(dict.fromkeys((*_OF_ZOOKEEPER, *STRATEGIES))),
         help="the assignor (default: the current one if it is known, else range); for a "
         "ZooKeeper group, its partition.assignment.strategy: range or roundrobin",
     )
@@ -146,7 +146,7 @@ def _nobody(args: argparse.Namespace) -> GroupStatus:
 def _strategy(group: GroupStatus) -> str:
     """Return the members' strategy; members of ZooKeeper groups don't report it."""
     protocol = group.protocol
-    if group.kind is GroupKind.ZOOKEEPER or protocol is None or protocol not in ASSIGNORS:
+    if group.kind is GroupKind.ZOOKEEPER or protocol is None or protocol not in STRATEGIES:
         return _DEFAULT_STRATEGY
     return protocol
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.assignment.coordinated import sticky
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.assignors import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.assignment.strategy import CannotAssign, Strategy
@@ -182,8 +183,8 @@ def _coordinated_shares(
     members: Mapping[str, Mapping[str, int]],
     partitions: PartitionIds,
 ) -> dict[str, tuple[TopicPartition, ...]] | CannotAssign:
-    if strategy not in ASSIGNORS:
-        return CannotAssign(f"unknown assignor {strategy}: {', '.join(ASSIGNORS)}")
+    if strategy not in STRATEGIES:
+        return CannotAssign(f"unknown assignor {strategy}: {', '.join(STRATEGIES)}")
     owned: dict[str, set[TopicPartition]] = {}
     for partition in group.partitions:
         owned.setdefault(partition.owner or "", set()).add(partition.topic_partition)
@@ -200,8 +201,8 @@ def _coordinated_shares(
         partitions,
     )
     # The cooperative assignor takes two rounds: the final assignment counts.
-    assignor = ASSIGNORS[strategy]
-    shares = sticky.assign(view) if assignor.cooperative else assignor.assign(view)
+    assign = sticky.assign if STRATEGIES[strategy].cooperative else ASSIGNORS[strategy]
+    shares = assign(view)
     return {reader: tuple(sorted(shares[reader])) for reader in sorted(shares, key=utf16_key)}
 
 

@@ -1,12 +1,12 @@
-"""The assignors by their names in ``partition.assignment.strategy``, and their properties."""
+"""The strategies by their names in ``partition.assignment.strategy``; ``assignors`` computes them.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+A configuration needs the names alone, so this module loads no assignor.
+"""
+
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from typing import NamedTuple
 
-from zkconsumer.assignment.coordinated import cooperative, round_robin, sticky
-from zkconsumer.assignment.coordinated import range as range_assignor
-from zkconsumer.assignment.coordinated.view import CoordinatedView
 from zkconsumer.model import TopicPartition
 
 Shares = Mapping[str, tuple[TopicPartition, ...]]
@@ -20,32 +20,24 @@ class RebalanceMode(Enum):
     COOPERATIVE = "only what it no longer reads"
 
 
-@dataclass(frozen=True, slots=True)
-class Assignor:
-    """One strategy.
+class Strategy(NamedTuple):
+    """The properties of one strategy.
 
     Attributes:
-        name: the name in the protocol and the configuration.
-        assign: returns the partitions of each member of a group.
         cooperative: whether a member may keep its partitions while it joins.
-        remembers: whether members send their previous partitions in the assignor's user data (as
+        remembers: whether members send their previous partitions in the strategy's user data (as
             with ``sticky``, since an eager member owns nothing by the time it joins).
     """
 
-    name: str
-    assign: Callable[[CoordinatedView], Shares]
     cooperative: bool = False
     remembers: bool = False
 
 
-ASSIGNORS: Mapping[str, Assignor] = {
-    assignor.name: assignor
-    for assignor in (
-        Assignor("range", range_assignor.assign),
-        Assignor("roundrobin", round_robin.assign),
-        Assignor("sticky", sticky.assign, remembers=True),
-        Assignor("cooperative-sticky", cooperative.assign, cooperative=True),
-    )
+STRATEGIES: Mapping[str, Strategy] = {
+    "range": Strategy(),
+    "roundrobin": Strategy(),
+    "sticky": Strategy(remembers=True),
+    "cooperative-sticky": Strategy(cooperative=True),
 }
 
 
@@ -58,7 +50,7 @@ def mode_of(names: Iterable[str]) -> RebalanceMode:
     Source: KIP-429, Kafka ``ConsumerCoordinator``.
 
     Raises:
-        KeyError: a name is not in ``ASSIGNORS``.
+        KeyError: a name is not in ``STRATEGIES``.
     """
-    cooperates = [ASSIGNORS[name].cooperative for name in names]
+    cooperates = [STRATEGIES[name].cooperative for name in names]
     return RebalanceMode.COOPERATIVE if all(cooperates) else RebalanceMode.EAGER

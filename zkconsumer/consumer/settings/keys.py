@@ -7,7 +7,7 @@ Java consumer 3; where those two differ, or we differ from both, the description
 import re
 from collections.abc import Mapping
 
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.config_security import SECURITY_KEYS
 from zkconsumer.config_spec import ConfigKey
 from zkconsumer.consumer.settings.fetch_keys import FETCH, NETWORK
@@ -45,7 +45,7 @@ def _legal_string(text: str) -> bool:
 
 def _legal_strategies(text: str) -> bool:
     names = split_list(text)
-    return bool(names) and len(set(names)) == len(names) and ASSIGNORS.keys() >= set(names)
+    return bool(names) and len(set(names)) == len(names) and STRATEGIES.keys() >= set(names)
 
 
 _WHERE = (
@@ -129,7 +129,8 @@ _GROUP = (
         default="range,cooperative-sticky",
         accepts="str | Sequence[str | type] | None",
         legal=_legal_strategies,
-        legal_text=f"some of {', '.join(ASSIGNORS)}, each once; or kafka-python's assignor classes",
+        legal_text=f"some of {', '.join(STRATEGIES)}, each once; or kafka-python's assignor "
+        "classes",
         since="0.9.0",
     ).means(
         "How the leader assigns partitions, the preferred strategy first; the group uses one that "

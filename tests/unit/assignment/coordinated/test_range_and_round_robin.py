@@ -2,7 +2,8 @@
 
 from zkconsumer.assignment.coordinated import range as range_assignor
 from zkconsumer.assignment.coordinated import round_robin
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, RebalanceMode, mode_of
+from zkconsumer.assignment.coordinated.assignors import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES, RebalanceMode, mode_of
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.model import TopicPartition
 
@@ -68,4 +69,5 @@ def test_a_member_is_cooperative_only_if_all_its_strategies_are() -> None:
     """A member that still offers an eager strategy, as in KIP-429's first restart, is eager."""
     assert mode_of(["cooperative-sticky"]) is RebalanceMode.COOPERATIVE
     assert mode_of(["cooperative-sticky", "range"]) is RebalanceMode.EAGER
-    assert set(ASSIGNORS) == {"range", "roundrobin", "sticky", "cooperative-sticky"}
+    assert set(STRATEGIES) == {"range", "roundrobin", "sticky", "cooperative-sticky"}
+    assert ASSIGNORS.keys() == STRATEGIES.keys()

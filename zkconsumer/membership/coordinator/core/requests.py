@@ -6,7 +6,8 @@ Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``.
 
 from collections.abc import Collection, Mapping
 
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
+from zkconsumer.assignment.coordinated.assignors import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES, Shares
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, UnsupportedVersion
@@ -86,11 +87,11 @@ def join_request(
 
 
 def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> ConsumerSubscription:
-    assignor = ASSIGNORS[strategy]
+    known = STRATEGIES[strategy]
     user_data = None
-    if assignor.remembers:
+    if known.remembers:
         user_data = sticky_data(action.remembered, action.generation)
-    elif assignor.cooperative:
+    elif known.cooperative:
         user_data = cooperative_data(action.generation)
     return ConsumerSubscription(
         topics=tuple(sorted(action.topics)),
@@ -135,10 +136,10 @@ def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
     _, subscription = decode_subscription(member.metadata)
     owned = from_wire(subscription.owned_partitions)
     generation = subscription.generation_id
-    assignor = ASSIGNORS.get(protocol)
-    if assignor is not None and assignor.remembers:
+    strategy = STRATEGIES.get(protocol)
+    if strategy is not None and strategy.remembers:
         owned, generation = read_sticky_data(subscription.user_data)
-    elif assignor is not None and assignor.cooperative and generation == -1:
+    elif strategy is not None and strategy.cooperative and generation == -1:
         generation = read_cooperative_data(subscription.user_data)
     return ev.JoinedMember(
         member.member_id,
@@ -168,7 +169,7 @@ def shares_of(action: ev.Assign, partitions: Mapping[str, tuple[int, ...]]) -> S
         )
         for member in action.members
     }
-    return ASSIGNORS[action.protocol].assign(CoordinatedView(members, partitions))
+    return ASSIGNORS[action.protocol](CoordinatedView(members, partitions))
 
 
 def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
@@ -226,9 +227,9 @@ def strategies_problem(names: Collection[str]) -> str | None:
     """Return what is wrong with a list of strategies, or None."""
     if not names:
         return "partition.assignment.strategy names no strategy"
-    unknown = sorted(set(names) - ASSIGNORS.keys())
+    unknown = sorted(set(names) - STRATEGIES.keys())
     if unknown:
-        return f"partition.assignment.strategy: {unknown[0]} is not one of {', '.join(ASSIGNORS)}"
+        return f"partition.assignment.strategy: {unknown[0]} is not one of {', '.join(STRATEGIES)}"
     return None
 
 

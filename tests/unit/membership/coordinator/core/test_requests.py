@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.group_members import tps
-from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.membership.coordinator.core import events as ev
@@ -38,7 +38,7 @@ from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 
 StaticRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest
 
-SETTINGS = GroupSettings(strategies=tuple(ASSIGNORS))
+SETTINGS = GroupSettings(strategies=tuple(STRATEGIES))
 TERMS = GroupTerms(group_id="g", settings=SETTINGS, rack_id="r1")
 JOIN = ev.SendJoin(
     round=3,
@@ -77,7 +77,7 @@ def member(member_id: str, subscription: ConsumerSubscription, *, version: int) 
 def test_join_has_the_owned_partitions_for_each_strategy() -> None:
     """They are in order of preference; the sticky strategies have user data as well."""
     request = join_request()
-    assert [protocol.name for protocol in request.protocols] == list(ASSIGNORS)
+    assert [protocol.name for protocol in request.protocols] == list(STRATEGIES)
     read = {
         protocol.name: decode_subscription(protocol.metadata)[1] for protocol in request.protocols
     }
