@@ -4,7 +4,7 @@ Source: Kafka 3.9 ``OffsetsForLeaderEpochUtils``; KIP-320.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
@@ -21,8 +21,7 @@ from zkconsumer.wire.messages.offset_for_leader_epoch import (
 from zkconsumer.wire.offsets import is_offset_or_none
 
 
-@dataclass(frozen=True, slots=True)
-class EpochEnd:
+class EpochEnd(NamedTuple):
     """The largest epoch not above the requested one, and its end; both -1 if there is none.
 
     Attributes:

@@ -5,8 +5,8 @@ Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
@@ -35,8 +35,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOffset:
+class TimedOffset(NamedTuple):
     """An offset found by time.
 
     Attributes:

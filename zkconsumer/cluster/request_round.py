@@ -7,7 +7,7 @@ respond. In a second pass, each that has not failed is tried again, over another
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.call_deadline import CallDeadline
@@ -265,8 +265,7 @@ def named(broker: Broker, error: Exception) -> str:
     return text if address in text else f"{broker}: {text}"
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorLookup:
+class CoordinatorLookup(NamedTuple):
     """The result of a coordinator lookup.
 
     Attributes:

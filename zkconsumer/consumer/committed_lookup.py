@@ -4,9 +4,8 @@ A membership's lookup blocks, so it runs in a thread, which is started by the fi
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from zkconsumer.errors import ConsumerClosed, ZkConsumerError, without_frames
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -23,8 +22,7 @@ class CommittedFetch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedResult:
+class CommittedResult(NamedTuple):
     """The committed offsets of some partitions, or the error of the lookup."""
 
     partitions: frozenset[TopicPartition]

@@ -5,16 +5,14 @@ Source: Kafka ``KafkaConsumer.acquireAndEnsureOpen``.
 
 import threading
 from _thread import RLock as _RLock
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from zkconsumer.errors import ConsumerClosed, IllegalState
 from zkconsumer.forking import ForkGuard
 from zkconsumer.scope import WakeEvent
 
 
-@dataclass(frozen=True, slots=True)
-class DeferredClose:
+class DeferredClose(NamedTuple):
     """The arguments of a ``close``, which may be done at the end of another call.
 
     Attributes:

@@ -9,6 +9,7 @@ A probe without a response is sent again over a second connection (docs/decision
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import (
@@ -43,8 +44,7 @@ _PROBE_CORRELATION_ID = 1
 _ANOTHER_HEARTBEAT = encode_request(HEARTBEAT, version=0, correlation_id=3, client_id="")
 
 
-@dataclass(frozen=True, slots=True)
-class NegotiatedVersions:
+class NegotiatedVersions(NamedTuple):
     """The result of a version search.
 
     Attributes:

@@ -7,10 +7,9 @@ broker; later brokers list their versions. Source: Kafka 0.8.0, 0.8.1.1, 0.8.2.2
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from zkconsumer.errors import UnsupportedVersion
 from zkconsumer.wire.api import ApiKey
@@ -25,8 +24,7 @@ class BrokerGeneration(Enum):
     V0_9 = "0.9"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionRange:
+class VersionRange(NamedTuple):
     """An inclusive range of versions."""
 
     first: int

@@ -6,10 +6,10 @@ Source: Kafka ``SampledStat`` and ``Rate``, as in kafka-python: time is cut into
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class WindowTerms:
+class WindowTerms(NamedTuple):
     """The number and length of the windows.
 
     Attributes:

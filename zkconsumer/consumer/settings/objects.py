@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -38,8 +38,7 @@ AnyDeserializer: TypeAlias = Callable[..., Any] | DeserializerObject
 _DESERIALIZER = "AnyDeserializer | None"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectKey:
+class ObjectKey(NamedTuple):
     """Describes one of these settings, in Markdown.
 
     Attributes:

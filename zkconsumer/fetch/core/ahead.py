@@ -4,7 +4,7 @@ The estimate is unverified. Native core only: in Python, reading the headers tak
 unpacking.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zkconsumer.records.engine import ENGINE, Engine
 
@@ -15,8 +15,7 @@ _LIKELY_EXPANSION = 4
 """Assumed ratio of a compressed set's size in memory to its size in the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderSummary:
+class HeaderSummary(NamedTuple):
     """Summarize the headers of a set.
 
     Attributes:

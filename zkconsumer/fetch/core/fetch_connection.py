@@ -8,8 +8,7 @@ and its response belongs to the next turn.
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
@@ -59,8 +58,7 @@ _SESSION_ERRORS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """How long to wait before the next turn.
 
     Attributes:
@@ -75,8 +73,7 @@ class Wait:
 NO_WAIT: Final = Wait(0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asking:
+class _Asking(NamedTuple):
     """Hold a request in flight.
 
     Attributes:

@@ -12,7 +12,6 @@ headers hold their last offsets, so that the broker works during unpacking.
 
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from zkconsumer.fetch.core.ahead import HeaderSummary
@@ -28,8 +27,7 @@ _SOON_MS: Final = 50
 """Maximum wait of a broker for data, ms, while another partition is about to be fetched."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arriving:
+class Arriving(NamedTuple):
     """Hold a received set that is not unpacked yet.
 
     Attributes:
@@ -48,8 +46,7 @@ class Arriving:
         return self.size_bytes if self.ahead is None else self.ahead.memory_bytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FetchPlan:
+class FetchPlan(NamedTuple):
     """Describe a fetch request to send.
 
     Attributes:
@@ -273,8 +270,7 @@ def _request(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PositionLookups:
+class PositionLookups(NamedTuple):
     """Hold the lookups to send.
 
     Attributes:

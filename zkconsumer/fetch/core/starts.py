@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
@@ -59,8 +59,7 @@ class Reset:
 Start: TypeAlias = AtOffset | Reset
 
 
-@dataclass(frozen=True, slots=True)
-class PositionView:
+class PositionView(NamedTuple):
     """Hold a position.
 
     Attributes:
