@@ -9,8 +9,10 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 ERRORS_AND_VALUES = 40
 """Modules of errors and values, and those of Python that they need."""
-A_CONSUMER = 310
-"""It was 374 with TLS, filters, and the imports of a checksum library."""
+A_CONSUMER = 250
+"""It was 374 with TLS, filters and what a checksum library imports, 292 with groups and SASL."""
+A_MEMBER = 296
+"""The same with the member of a coordinator's group, which the constructor loads."""
 NEVER = (
     "ssl",
     "email",
@@ -20,8 +22,15 @@ NEVER = (
     "importlib.metadata",
     "pyarrow",
     "asyncio",
+    "snappy",
+    "zkconsumer.assignment.coordinated.assignors",
     "zkconsumer.assignment.filters",
+    "zkconsumer.jaas_config",
+    "zkconsumer.net.sasl",
+    "zkconsumer.wire.old_probes",
+    "zkconsumer.zk.paths",
 )
+OF_GROUPS = ("zkconsumer.membership.coordinator", "zkconsumer.wire.messages.group_members")
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -44,5 +53,18 @@ def test_importing_the_package_loads_errors_and_values() -> None:
 def test_a_consumer_loads_what_it_uses() -> None:
     """It does not load TLS, ZooKeeper's client, filters, or needless imports of libraries."""
     found = loaded_by("from zkconsumer import KafkaConsumer")
-    assert found.isdisjoint(NEVER)
+    assert found.isdisjoint((*NEVER, *OF_GROUPS))
     assert len(found) <= A_CONSUMER
+
+
+@pytest.mark.skipif(ENGINE is Engine.PURE, reason="the pure engine loads libraries for checksums")
+def test_no_poll_waits_for_the_modules_of_a_group() -> None:
+    """They are loaded by the constructor, and a poll of an unreachable cluster loads no module."""
+    making = "from zkconsumer import KafkaConsumer; "
+    making += "consumer = KafkaConsumer('t', group_id='g', bootstrap_timeout_ms=0)"
+    member = loaded_by(making)
+    assert member.issuperset(OF_GROUPS)
+    assert len(member) <= A_MEMBER
+    polling = "before = set(sys.modules); consumer.poll(timeout_ms=100)"
+    polled = loaded_by(f"{making}; {polling}")
+    assert not {name for name in polled if name.startswith("zkconsumer")}
