@@ -7,7 +7,7 @@ Source: Kafka 0.8.2.2 ``OffsetCommitRequest``, 3.9 ``ConsumerCoordinator``; KIP-
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.model import OffsetAndMetadata, TopicPartition, numbers_by_topic
@@ -40,8 +40,7 @@ LEFT_OUT: Final = "the coordinator's response lacks it"
 """The reason for a partition that the response does not contain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """The identity under which offsets are committed.
 
     Attributes:

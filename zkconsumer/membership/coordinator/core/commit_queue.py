@@ -7,7 +7,7 @@ one. Jobs end in the order in which they were queued.
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.error_codes import ErrorCode, explained
@@ -24,8 +24,7 @@ _OF_POSITION = frozenset(
 """Error codes about the offset to store, not about the member."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitBatch:
+class CommitBatch(NamedTuple):
     """The content of one commit request.
 
     Attributes:
