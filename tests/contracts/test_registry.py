@@ -34,7 +34,7 @@ def read(member: Member, seen: SeenEvents | None = None) -> GroupSnapshot:
     """Read the group as a rebalance does; each later change calls ``seen``."""
     watch = seen or SeenEvents()
     watches = GroupWatches(members=watch, topics=watch, topic_list=watch, brokers=watch)
-    return member.registry.read_group(watches=watches, expand=topics_of)
+    return member.registry.read_group(watches=watches, expand=topics_of, own_topics=("t", "late"))
 
 
 def write(member: Member, nodes: Mapping[str, bytes]) -> None:

@@ -1,6 +1,6 @@
 """Reads the input of a rebalance, in six pipelined batches for a group of any size."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from zkconsumer.errors import ConfigError
@@ -35,6 +35,7 @@ def read_group(
     *,
     watches: GroupWatches,
     expand: Expand,
+    own_topics: Collection[str],
     protocol: SecurityProtocol,
 ) -> GroupSnapshot:
     """Read members, brokers, topics; see ``GroupRegistry.read_group``."""
@@ -50,7 +51,9 @@ def read_group(
     names = tuple(all_topics or ())
     members, malformed = _expanded(paths, parsed, names, expand)
     wanted = {topic for _, topics in members.values() for topic in topics}
-    topics = _read_topics(store, wanted, watches.topics)
+    # Others may name any number of topics that don't exist: that must cost no requests.
+    to_read = {*names, *own_topics}
+    topics = _read_topics(store, wanted, to_read, watches.topics)
     return GroupSnapshot(
         members={consumer_id: registration for consumer_id, (registration, _) in members.items()},
         malformed_members=malformed,
@@ -137,12 +140,12 @@ class _Topics:
     czxids: dict[str, int]
 
 
-def _read_topics(store: ZkStore, wanted: set[str], watch: Watch) -> _Topics:
+def _read_topics(store: ZkStore, wanted: set[str], to_read: set[str], watch: Watch) -> _Topics:
     topics: dict[str, tuple[int, ...]] = dict.fromkeys(sorted(wanted), ())
     malformed = {
         topic: "it is not a valid topic name" for topic in wanted if not is_topic_name(topic)
     }
-    legal = [topic for topic in topics if topic not in malformed]
+    legal = [topic for topic in topics if topic in to_read and topic not in malformed]
     czxids: dict[str, int] = {}
     nodes = store.get_many([topic_path(topic) for topic in legal], watch=watch)
     for topic, node in zip(legal, nodes, strict=True):

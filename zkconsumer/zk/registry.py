@@ -9,6 +9,8 @@ by the session that owns the node (as in 0.9 and later, KAFKA-1387), a claim is 
 only our own nodes are deleted.
 """
 
+from collections.abc import Collection
+
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.net.security import SecurityProtocol
@@ -136,16 +138,25 @@ class GroupRegistry(PartitionOwners):
             self._store.exists_many([self._paths.member(consumer_id)], watch=watch)[0] is not None
         )
 
-    def read_group(self, *, watches: GroupWatches, expand: Expand) -> GroupSnapshot:
+    def read_group(
+        self, *, watches: GroupWatches, expand: Expand, own_topics: Collection[str]
+    ) -> GroupSnapshot:
         """Read the input of a rebalance, leaving watches before each read.
 
         Args:
             watches: called for later changes.
             expand: returns the topics of a registration, given all topic names; or why that member
                 must be left out. What it raises is passed on, with the member's path.
+            own_topics: the topics that this member names, which are watched even if they don't
+                exist yet.
         """
         return read_group(
-            self._store, self._paths, watches=watches, expand=expand, protocol=self._protocol
+            self._store,
+            self._paths,
+            watches=watches,
+            expand=expand,
+            own_topics=own_topics,
+            protocol=self._protocol,
         )
 
     def read_brokers(self, *, watch: Watch | None = None) -> BrokerList:

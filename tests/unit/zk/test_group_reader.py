@@ -1,20 +1,23 @@
 """Reading a group's nodes while they change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from unittest.mock import patch
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import interfered
 from zkconsumer.model import Broker
 from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches, Registration
-from zkconsumer.zk.store import ZkStore
+from zkconsumer.zk.store import Watch, ZkStore, ZNode
 
 WATCHES = GroupWatches(members=lambda *_: None, topics=lambda *_: None)
 
 
-def read(store: ZkStore) -> GroupSnapshot:
+def read(store: ZkStore, *, own_topics: tuple[str, ...] = ()) -> GroupSnapshot:
     """Read group g; a registration subscribes to the topics that it names."""
     return GroupRegistry(store, "g").read_group(
-        watches=WATCHES, expand=lambda registration, _: tuple(registration.subscription)
+        watches=WATCHES,
+        expand=lambda registration, _: tuple(registration.subscription),
+        own_topics=own_topics,
     )
 
 
@@ -71,3 +74,24 @@ def test_a_large_group_takes_a_handful_of_batches() -> None:
     assert len(snapshot.brokers) == 50
     assert set(snapshot.topics.values()) == {(0,)}
     assert batches == ["children", "children", "children", "get", "get", "get"]
+
+
+def test_topics_that_only_others_name_cost_no_request_if_they_do_not_exist() -> None:
+    """A stranger may name any number of them; our own are watched until they exist."""
+    server = MemoryZkServer()
+    paths: list[str] = []
+    store = server.connect()
+    names = {f"missing{number}": 1 for number in range(1_000)} | {"t": 1, "ours": 1}
+    registration = Registration(subscription=names, timestamp_ms=1)
+    GroupRegistry(server.connect(), "g").register("g_stranger", registration)
+    store.set_or_create_many({"/brokers/topics/t": b'{"partitions":{"0":[1]}}'})
+    get_many = store.get_many
+
+    def noted(asked: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
+        paths.extend(asked)
+        return get_many(asked, watch=watch)
+
+    with patch.object(store, "get_many", noted):
+        snapshot = read(store, own_topics=("ours",))
+    assert paths == ["/consumers/g/ids/g_stranger", "/brokers/topics/ours", "/brokers/topics/t"]
+    assert snapshot.topics == dict.fromkeys(sorted(names), ()) | {"t": (0,)}

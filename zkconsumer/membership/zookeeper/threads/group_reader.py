@@ -43,7 +43,9 @@ class GroupReader:
         registry = self._world.registry
         self._budget = FilterBudget()
         snapshot = registry.read_group(
-            watches=self._group_watches(subscription), expand=self._topics_of
+            watches=self._group_watches(subscription),
+            expand=self._topics_of,
+            own_topics=subscription.static_topics,
         )
         # If our own filter exceeds the budget, we would be left out as malformed: raise its reason.
         ours = subscription.registration(0)
@@ -129,10 +131,11 @@ class GroupReader:
         Our share of them is claimed in this round. The others are for other members to claim: they
         show that a member is in trouble.
         """
-        owned = self._world.registry.owned_partitions(list(view.partitions))
+        partitions = {topic: numbers for topic, numbers in view.partitions.items() if numbers}
+        owned = self._world.registry.owned_partitions(list(partitions))
         orphans = tuple(
             TopicPartition(topic, number)
-            for topic, numbers in sorted(view.partitions.items())
+            for topic, numbers in sorted(partitions.items())
             for number in numbers
             if number not in owned[topic]
         )

@@ -1,6 +1,8 @@
 """Audits: a member without a rebalance checks its nodes, and repairs what no watch reported."""
 
 import logging
+from collections.abc import Sequence
+from unittest.mock import patch
 
 import pytest
 
@@ -17,6 +19,8 @@ from zkconsumer.errors import ConsumerTimeout, OffsetCommitFailed, PartitionFail
 from zkconsumer.membership.zookeeper.core.states import RebalanceState
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import OrphansSeen, PartitionsLost, RebalanceFinished, RebalanceStarted
+from zkconsumer.zk.nodes import Registration, encode_registration
+from zkconsumer.zk.owners import PartitionOwners
 
 AUDIT_MS = 10_000
 T0 = TopicPartition("t", 0)
@@ -256,6 +260,22 @@ def test_an_orphan_that_is_assigned_to_another_is_reported_once_and_left() -> No
         (T1,),
         (),
     ]
+
+
+def test_topics_that_a_stranger_names_and_do_not_exist_are_not_audited() -> None:
+    """It may name any number of them, and their owners would be listed one by one."""
+    group, registration = Group(), Registration(subscription={"missing": 1, "t": 1}, timestamp_ms=1)
+    group.write("/consumers/g/ids/g_z", encode_registration(registration))
+    member = audited(group)
+    registry, asked = member.registry, list[str]()
+
+    def noted(topics: Sequence[str]) -> dict[str, frozenset[int]]:
+        asked.extend(topics)
+        return PartitionOwners.owned_partitions(registry, topics)
+
+    with patch.object(registry, "owned_partitions", noted):
+        group.pass_time(AUDIT_MS)
+    assert asked == ["t"]
 
 
 # --- what stands still ---------------------------------------------------------------------------
