@@ -35,7 +35,7 @@ from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError
 from zkconsumer.net.tcp import open_socket
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk import kazoo_io, kazoo_pings, kazoo_security
+from zkconsumer.zk import kazoo_io, kazoo_log, kazoo_pings, kazoo_security
 from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
 from zkconsumer.zk.kazoo_calls import (
     in_chroot,
@@ -362,6 +362,7 @@ def _new_kazoo(
         handler=handler,
         connection_retry=_retry(new_retry, session_timeout_ms),
         command_retry=new_retry(max_tries=1),
+        logger=kazoo_log.paced_logger(),
         **kazoo_security.arguments_of(security),
     )
     # kazoo keeps the granted time-out in a local variable: read it from the response.

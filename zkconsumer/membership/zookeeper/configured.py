@@ -105,7 +105,7 @@ def member_context(
         security: the security of connections to the group's coordinator; selects the brokers'
             listeners.
     """
-    observation = Observation(name, (LoggingObserver(), *observers))
+    observation = Observation(name, (LoggingObserver(clock), *observers))
     info = build_info()
     observation.report(Created(**info.labels(), why=info.why))
     fork_guard = ForkGuard(f"consumer {name.consumer_id} of group {config.group_id}")

@@ -6,8 +6,9 @@ same values are on the log record as ``record.zkconsumer``, a flat dict, for JSO
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.membership.zookeeper.core.plan import own_share
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
@@ -37,6 +38,7 @@ from zkconsumer.observe import (
     RebalanceTryFailed,
     SessionChanged,
 )
+from zkconsumer.repeats import EVERY_MS, SETTLE_MS
 
 log = logging.getLogger("zkconsumer.events")
 
@@ -66,14 +68,55 @@ _MOST = 20
 """The maximum number of partitions listed; a group may have thousands."""
 
 
+@dataclass(slots=True)
+class _Interruptions:
+    """The interruptions of a member's connection: many in a row are one line, then a number.
+
+    Attributes:
+        connected_ms: when the connection was last there again; None: not yet.
+        reported_ms: when an interruption was last logged.
+        unreported: how many there were since.
+    """
+
+    connected_ms: int | None = None
+    reported_ms: int = 0
+    unreported: int = 0
+
+    def connected(self, now_ms: int) -> bool:
+        """Note that the connection is there; return whether that is worth a line."""
+        self.connected_ms = now_ms
+        return not self.unreported
+
+    def suspended(self, now_ms: int) -> str | None:
+        """Note an interruption; return what to append to its line, or None for no line."""
+        waited_ms, connected_ms = now_ms - self.reported_ms, self.connected_ms
+        is_calm = connected_ms is None or now_ms - connected_ms >= SETTLE_MS
+        if not is_calm and waited_ms < EVERY_MS:
+            self.unreported += 1
+            return None
+        times, self.unreported, self.reported_ms = self.unreported, 0, now_ms
+        return f" ({times} times more in the last {waited_ms // 1000} s)" if times else ""
+
+
 class LoggingObserver:
-    """Writes the events of one or more connectors to the logger ``zkconsumer.events``."""
+    """Writes the events of one or more connectors to the logger ``zkconsumer.events``.
+
+    Args:
+        clock: paces what repeats; None: the system's.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._interruptions: dict[MemberName, _Interruptions] = {}
 
     def observe(self, member: MemberName, event: Event) -> None:
         """See ``Observer``."""
         if isinstance(event, _ELSEWHERE):
             return
-        level = _level(event)
+        level, more = _level(event), ""
+        if isinstance(event, SessionChanged):
+            paced = self._paced(member, event)
+            level, more = (logging.DEBUG, "") if paced is None else (level, paced)
         if not log.isEnabledFor(level):
             return
         values = {
@@ -84,12 +127,24 @@ class LoggingObserver:
         extra = {"event": name, **member._asdict(), **values}
         log.log(
             level,
-            "group %s, member %s: %s %s",
+            "group %s, member %s: %s %s%s",
             *member,
             name,
             text,
+            more,
             extra={"zkconsumer": extra},
         )
+
+    def _paced(self, member: MemberName, event: SessionChanged) -> str | None:
+        """Return what to append to the line; None if the event is only worth debugging."""
+        if event.state == "LOST":
+            self._interruptions.pop(member, None)
+            return ""
+        interruptions = self._interruptions.setdefault(member, _Interruptions())
+        now_ms = self._clock.now_ms()
+        if event.state == "CONNECTED":
+            return "" if interruptions.connected(now_ms) else None
+        return interruptions.suspended(now_ms)
 
 
 def _level(event: Event) -> int:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.chunks import chunk_of
 from tests.support.control_bench import Group
+from tests.support.manual_clock import ManualClock
 from zkconsumer.membership.zookeeper.threads.logging_observer import LoggingObserver
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
@@ -158,3 +159,37 @@ def test_the_level_of_an_event_depends_on_its_content(
     with caplog.at_level(logging.DEBUG, "zkconsumer.events"):
         LoggingObserver().observe(MEMBER, event)
     assert [record.levelno for record in caplog.records] == [level]
+
+
+def test_a_connection_that_flaps_is_one_warning_and_then_a_number(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It may break ten times a second; each interruption that follows a calm time is reported."""
+    clock = ManualClock()
+    observer = LoggingObserver(clock)
+
+    def interrupt(times: int, calm_ms: int = 0) -> None:
+        for _ in range(times):
+            observer.observe(MEMBER, SessionChanged("SUSPENDED", 1))
+            clock.advance(100)
+            observer.observe(MEMBER, SessionChanged("CONNECTED", 1))
+            clock.advance(calm_ms)
+
+    def seen() -> list[str]:
+        found = [text.partition("state=")[2] for text in caplog.messages]
+        caplog.clear()
+        return found
+
+    suspended, connected = "'SUSPENDED' session_id=1", "'CONNECTED' session_id=1"
+    with caplog.at_level(logging.INFO, "zkconsumer.events"):
+        interrupt(600)
+        assert seen() == [suspended, connected]
+        interrupt(1, calm_ms=10_000)
+        assert seen() == [f"{suspended} (599 times more in the last 60 s)", connected]
+        interrupt(1, calm_ms=10_000)
+        interrupt(1)
+        assert seen() == [suspended, connected] * 2
+        observer.observe(MEMBER, SessionChanged("SUSPENDED", 1))
+        observer.observe(MEMBER, SessionChanged("LOST", 1))
+        observer.observe(MEMBER, SessionChanged("CONNECTED", 2))
+        assert seen() == ["'LOST' session_id=1", "'CONNECTED' session_id=2"]
