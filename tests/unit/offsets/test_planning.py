@@ -162,6 +162,16 @@ def test_no_offset_is_negative() -> None:
     assert plan_offsets(ShiftBy(-100), blind, force=True).plan.writes == {}
 
 
+def test_an_offset_of_0_is_set_though_it_is_not_in_the_log() -> None:
+    """It is the smallest that a store accepts: kept outside the log, or forced without one."""
+    begin = ToOffsets({T0: 0})
+    kept = plan_offsets(begin, PRESENT, outside=Outside.KEEP)
+    assert kept.plan.refusals == ()
+    assert wanted(kept) == {T0: 0}
+    blind = GroupAndLogs(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
+    assert wanted(plan_offsets(begin, blind, force=True)) == {T0: 0}
+
+
 def test_a_partition_without_an_offset_can_not_be_shifted() -> None:
     """It can be set, though."""
     plan = plan_offsets(ShiftBy(1), PRESENT, scope=[T2])
