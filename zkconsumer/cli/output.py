@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import select
 import sys
 from io import TextIOWrapper
@@ -11,6 +12,8 @@ from zkconsumer.cli.pipes import PipeWindow
 from zkconsumer.printable import printable
 
 log = logging.getLogger(__name__)
+
+_WITHIN_LAYOUT = re.compile(r"[^\n\t]+")
 
 
 class OutputClosed(Exception):
@@ -80,6 +83,13 @@ def show(text: str) -> None:
         print(text, end="", flush=True)
     except BrokenPipeError:
         discard_standard_output()
+
+
+def show_as_original(text: str) -> None:
+    """Print to the byte what an original tool prints; on a terminal, escaped between tabs."""
+    if sys.stdout.isatty():
+        text = _WITHIN_LAYOUT.sub(lambda found: printable(found[0]), text)
+    show(text)
 
 
 def note(text: object) -> None:

@@ -18,7 +18,7 @@ from zkconsumer.cli.formats.topic_command import (
     topic_list_text,
 )
 from zkconsumer.cli.leaders import leaders_json, leaders_table
-from zkconsumer.cli.output import note, show
+from zkconsumer.cli.output import note, show, show_as_original
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
@@ -174,9 +174,9 @@ def _print_scala(action: str, only: DescriptionFilter, cluster: _Cluster) -> int
     if action == "leaders":
         raise ConfigError("--format scala: the original has nothing like leaders")
     if action == "list":
-        print(topic_list_text(cluster.topics), end="")
+        show_as_original(topic_list_text(cluster.topics))
     else:
-        print(describe_text(cluster.topics, live_brokers=cluster.live, only=only), end="")
+        show_as_original(describe_text(cluster.topics, live_brokers=cluster.live, only=only))
     return 0
 
 

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from zkconsumer.cli.output import Output, OutputClosed
+from zkconsumer.cli.output import Output, OutputClosed, show_as_original
 
 
 def test_output_is_not_buffered() -> None:
@@ -35,3 +35,19 @@ def test_a_full_disk_is_an_error() -> None:
             Output(device).write(b"line\n")
     finally:
         os.close(device)
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "printed"), [(True, "g\\x1b[31m\t1\n"), (False, "g\x1b[31m\t1\n")]
+)
+def test_the_output_of_an_original_does_not_control_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_terminal: bool,
+    printed: str,
+) -> None:
+    """Coordinators accept any group id; programs get it to the byte."""
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    show_as_original("g\x1b[31m\t1\n")
+    assert capsys.readouterr().out == printed

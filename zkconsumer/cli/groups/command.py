@@ -23,6 +23,7 @@ from zkconsumer.cli.groups.watch import (
     groups_screen,
 )
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, snapshots
+from zkconsumer.cli.output import show_as_original
 from zkconsumer.cli.tables import add_format_arguments, json_text
 from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
             case "watch":
                 return _watch(args, access)
             case _ if args.format == "scala":
-                print(_as_original(action, args, access), end="")
+                show_as_original(_as_original(action, args, access))
                 return 0
             case "describe":
                 return _describe(args, access)

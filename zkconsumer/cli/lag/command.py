@@ -19,7 +19,7 @@ from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag.seconds import TIMES_MOST, LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, pause, snapshots
 from zkconsumer.cli.numbers import whole_number
-from zkconsumer.cli.output import note, show
+from zkconsumer.cli.output import note, show, show_as_original
 from zkconsumer.cli.tables import add_format_arguments, instant, json_text
 from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
@@ -296,11 +296,11 @@ def _run_scala(args: argparse.Namespace, access: CommandCluster) -> int:
     if topics is None and kind is GroupKind.ZOOKEEPER:
         topics = access.store.children_many([f"{GroupPaths(name).root}/owners"])[0]
         if topics is None:
-            print(no_group_text(name), end="")
+            show_as_original(no_group_text(name))
             return 0
     if group is None:
         group = GroupStatus(group_id=name, kind=kind, seen_ms=0)
     text = checker_text(snapshot, group, topics=topics, broker_info=args.broker_info)
-    show(text)
+    show_as_original(text)
     rows = lag_rows(snapshot, [group], None if topics is None else set(topics), {})
     return settled(_status(args, rows, snapshot), snapshot)
