@@ -30,7 +30,7 @@ def render(view: View, page_request: PageRequest, state: ClusterState | None) ->
     root = page_request.root
     around = {
         "view": view,
-        "asked": page_request,
+        "page_request": page_request,
         "frame": frame,
         "command": command,
         "root": root,

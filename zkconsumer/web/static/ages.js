@@ -27,26 +27,26 @@ export function setClock(body) {
   oldAfter = Number(body.dataset.oldAfter);
 }
 
-// Say all ages as they are now.
+// Update the text of all ages.
 export function tick(root = document) {
   const at = now();
   for (const element of root.querySelectorAll("[data-at]")) {
     const ms = at - Number(element.dataset.at);
     if (element.classList.contains("age")) {
-      const said = "ago" in element.dataset && ms >= 1_000 ? `${age(ms)} ago` : age(ms);
-      if (element.textContent !== said) element.textContent = said;
+      const text = "ago" in element.dataset && ms >= 1_000 ? `${age(ms)} ago` : age(ms);
+      if (element.textContent !== text) element.textContent = text;
     }
     if (!("ageless" in element.dataset) && !element.dataset.kind) {
       element.classList.toggle("old", ms > oldAfter);
     }
   }
-  sayLink();
+  showLinkState();
 }
 
 let lost = false;
 
-// "Live" is said of what is shown, not of the connection alone.
-export function sayLink(isLost = lost) {
+// Show the state: "Live" describes what is shown, not the connection alone.
+export function showLinkState(isLost = lost) {
   lost = isLost;
   const fresh = document.getElementById("fresh");
   const link = document.getElementById("link");

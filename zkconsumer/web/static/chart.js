@@ -14,7 +14,7 @@ class Chart {
     this.unit = "lag";
     this.hidden = new Set();
     this.hues = new Map();
-    this.asked = 0;
+    this.requestedMs = 0;
     this.answer = null;
     this.controls = controlsOf(this, () => this.load(true));
     this.canvas = element("div", "plot");
@@ -35,8 +35,8 @@ class Chart {
   }
 
   async load(atOnce) {
-    if (!atOnce && Date.now() - this.asked < Math.max(EVERY_MS, this.range / 1_500)) return;
-    this.asked = Date.now();
+    if (!atOnce && Date.now() - this.requestedMs < Math.max(EVERY_MS, this.range / 1_500)) return;
+    this.requestedMs = Date.now();
     const until = Math.round(now());
     const query = `since=${until - this.range}&until=${until}&points=${POINTS}`;
     try {
@@ -54,14 +54,14 @@ class Chart {
     if (!this.answer) return;
     this.shown = seriesOf(this.answer, this.unit, this.hues);
     const { times, lines, left, base } = this.shown;
-    this.figure.dataset.points = String(times.filter((_, at) => lines.some((one) => one.values[at] !== null)).length);
-    const said = [];
-    if (this.answer.problem) said.push(this.answer.problem);
-    if (!times.length) said.push("No samples in this time range yet.");
-    if (left) said.push(`${left} more partitions are ${this.unit === "lag" ? "in the total" : "left out"}.`);
-    if (base !== null) said.push("Records since the first moment shown; the lag is the distance between the lines.");
-    if (this.marks().length) said.push("Vertical lines: rebalances.");
-    this.note.textContent = said.join(" ");
+    this.figure.dataset.points = String(times.filter((_, at) => lines.some((line) => line.values[at] !== null)).length);
+    const notes = [];
+    if (this.answer.problem) notes.push(this.answer.problem);
+    if (!times.length) notes.push("No samples in this time range yet.");
+    if (left) notes.push(`${left} more partitions are ${this.unit === "lag" ? "in the total" : "left out"}.`);
+    if (base !== null) notes.push("Records since the first moment shown; the lag is the distance between the lines.");
+    if (this.marks().length) notes.push("Vertical lines: rebalances.");
+    this.note.textContent = notes.join(" ");
     for (const line of lines) line.hidden = this.hidden.has(line.name);
     this.plot.show({
       times,
@@ -76,8 +76,8 @@ class Chart {
   }
 
   marks() {
-    const said = this.figure.dataset.marks;
-    return said ? said.split(",").map((one) => Number(one) / 1000) : [];
+    const marks = this.figure.dataset.marks;
+    return marks ? marks.split(",").map((mark) => Number(mark) / 1000) : [];
   }
 
   fillLegend(at) {

@@ -41,7 +41,7 @@ function stepOf(span, most, steps) {
 
 function countSteps(largest) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, largest)) - 1);
-  return [1, 2, 5, 10, 20, 50, 100].map((one) => Math.max(1, one * power));
+  return [1, 2, 5, 10, 20, 50, 100].map((step) => Math.max(1, step * power));
 }
 
 function ticksOf(from, to, step) {
@@ -57,7 +57,7 @@ function timeLabel(at, step, span) {
 }
 
 export class Plot {
-  // `moved` is told the place of the nearest sample, or null when the pointer has gone.
+  // `moved` is called with the index of the nearest sample, or null when the pointer has gone.
   constructor(host, moved) {
     this.canvas = document.createElement("canvas");
     host.replaceChildren(this.canvas);
@@ -95,8 +95,8 @@ export class Plot {
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     context.clearRect(0, 0, width, height);
     context.font = this.shown.style.font;
-    const values = this.shown.lines.flatMap((one) => (one.hidden ? [] : one.values));
-    const largest = values.reduce((most, one) => Math.max(most, one ?? 0), 0);
+    const values = this.shown.lines.flatMap((line) => (line.hidden ? [] : line.values));
+    const largest = values.reduce((most, value) => Math.max(most, value ?? 0), 0);
     this.top = Math.max(this.shown.unit === "seconds" ? 1 : 10, largest * 1.08);
     this.drawAxes(context);
     this.drawMarks(context);

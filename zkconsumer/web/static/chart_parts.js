@@ -1,4 +1,4 @@
-// What stands around the chart: choices, legend, table.
+// The parts around the chart: choices, legend, table.
 const RANGES = [
   [900_000, "15 min"],
   [3_600_000, "1 h"],
@@ -32,8 +32,8 @@ export function shortCount(number) {
     value /= 1000;
     place += 1;
   }
-  const said = place && Math.abs(value) < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value * 10) / 10);
-  return said + ["", "k", "M", "G", "T"][place];
+  const digits = place && Math.abs(value) < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value * 10) / 10);
+  return digits + ["", "k", "M", "G", "T"][place];
 }
 
 export function shortTime(seconds) {
@@ -43,7 +43,7 @@ export function shortTime(seconds) {
   return `${Math.round(seconds / 8_640) / 10} d`;
 }
 
-function said(value, unit) {
+function valueText(value, unit) {
   if (value === null || value === undefined) return "–";
   return unit === "seconds" ? shortTime(value) : value.toLocaleString("en");
 }
@@ -53,15 +53,15 @@ function choice(name, label, options, current, chosen) {
   const set = element("fieldset", "choice");
   set.append(element("legend", "sr", label));
   for (const [value, text] of options) {
-    const one = element("label");
+    const item = element("label");
     const input = element("input");
     input.type = "radio";
     input.name = name;
     input.value = String(value);
     input.checked = value === current;
     input.addEventListener("change", () => chosen(value));
-    one.append(input, element("span", "", text));
-    set.append(one);
+    item.append(input, element("span", "", text));
+    set.append(item);
   }
   return set;
 }
@@ -88,7 +88,7 @@ function lastOf(values) {
 
 // One button for each line, with its value where the pointer is, or the latest.
 export function legendOf(legend, { lines }, at, unit, hidden, toggled) {
-  const buttons = new Map([...legend.children].map((one) => [one.dataset.name, one]));
+  const buttons = new Map([...legend.children].map((button) => [button.dataset.name, button]));
   const wanted = lines.map((line) => {
     let button = buttons.get(line.name);
     if (!button) {
@@ -100,11 +100,11 @@ export function legendOf(legend, { lines }, at, unit, hidden, toggled) {
     }
     button.className = `series ${line.hue === null ? "total" : `hue${line.hue}`}`;
     button.setAttribute("aria-pressed", String(!hidden.has(line.name)));
-    button.lastChild.textContent = said(at === null ? lastOf(line.values) : line.values[at], unit);
+    button.lastChild.textContent = valueText(at === null ? lastOf(line.values) : line.values[at], unit);
     return button;
   });
   // Only what is new is moved: moving a button would take the focus from it.
-  const same = wanted.length === legend.children.length && wanted.every((one, place) => legend.children[place] === one);
+  const same = wanted.length === legend.children.length && wanted.every((button, place) => legend.children[place] === button);
   if (!same) legend.replaceChildren(...wanted);
 }
 
@@ -130,14 +130,14 @@ function rowOf(cells, name) {
 export function fillTableOf(details, { times, lines }, unit) {
   const table = element("table");
   const head = element("thead");
-  head.append(rowOf(["Time", ...lines.map((one) => one.name)], "th"));
+  head.append(rowOf(["Time", ...lines.map((line) => line.name)], "th"));
   const body = element("tbody");
-  const seen = times.map((_, at) => at).filter((at) => lines.some((one) => one.values[at] !== null));
+  const seen = times.map((_, at) => at).filter((at) => lines.some((line) => line.values[at] !== null));
   const step = Math.max(1, Math.ceil(seen.length / TABLE_ROWS));
   for (let place = seen.length - 1; place >= 0; place -= step) {
     const at = seen[place];
     const time = `${new Date(times[at] * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
-    body.append(rowOf([time, ...lines.map((one) => said(one.values[at], unit))], "td"));
+    body.append(rowOf([time, ...lines.map((line) => valueText(line.values[at], unit))], "td"));
   }
   table.append(element("caption", "sr", CAPTIONS[unit]), head, body);
   details.lastChild.replaceChildren(table);

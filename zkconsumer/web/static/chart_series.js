@@ -1,20 +1,20 @@
-// What the server tells of the past, as lines to draw.
+// Turns the history from the server into lines to draw.
 const COLOURED = 8;
 const NEAR = 4;
 const SHORT_S = 60;
 
-// The largest value of a line, to tell which ones are worth a colour.
+// The largest value of a line; the lines with the largest ones get a colour.
 function largest(values) {
-  return values.reduce((most, one) => Math.max(most, one ?? -1), -1);
+  return values.reduce((most, value) => Math.max(most, value ?? -1), -1);
 }
 
-// Where nothing was seen for long, there is a gap: a line across it would claim too much. How long is
-// long, the neighbours tell: the older, the fewer moments are kept.
+// Where nothing was seen for long, there is a gap: a line across it would claim too much. The
+// neighbours determine how long that is: the older the samples, the fewer are kept.
 function withGaps(times, columns) {
   const steps = times.slice(1).map((at, place) => at - times[place]);
   const usualAt = (place) => {
     const near = steps.slice(Math.max(0, place - NEAR), place + NEAR + 1);
-    return near.sort((one, other) => one - other)[Math.floor(near.length / 2)];
+    return near.sort((a, b) => a - b)[Math.floor(near.length / 2)];
   };
   const gapped = [];
   const found = columns.map(() => []);
@@ -41,18 +41,18 @@ function hueOf(name, hues, taken) {
 
 // The sum of a column over the partitions that are known at all; null where one of them is not.
 function sumOf(partitions, column, length) {
-  const known = partitions.filter((one) => one[column].some((value) => value !== null));
+  const known = partitions.filter((partition) => partition[column].some((value) => value !== null));
   const sums = [];
   for (let at = 0; at < length; at += 1) {
-    const values = known.map((one) => one[column][at]);
-    sums.push(!values.length || values.includes(null) ? null : values.reduce((sum, one) => sum + one, 0));
+    const values = known.map((partition) => partition[column][at]);
+    sums.push(!values.length || values.includes(null) ? null : values.reduce((sum, value) => sum + value, 0));
   }
   return sums;
 }
 
 // Where the logs end, and where the group is: both counted from where it was at first.
 function positionsOf({ partitions, times_ms: times }) {
-  const both = partitions.filter((one) => one.committed.some((value) => value !== null));
+  const both = partitions.filter((partition) => partition.committed.some((value) => value !== null));
   const [written, read] = ["log_end", "committed"].map((column) => sumOf(both, column, times.length));
   const base = read.find((value) => value !== null) ?? 0;
   const since = (values) => values.map((value) => (value === null ? null : Math.max(0, value - base)));
@@ -68,14 +68,18 @@ function positionsOf({ partitions, times_ms: times }) {
 
 function lagsOf(answer, unit, hues) {
   const ranked = answer.partitions
-    .map((one, place) => ({ name: `${one.topic}-${one.partition}`, values: one[unit], place }))
-    .sort((one, other) => largest(other.values) - largest(one.values) || one.place - other.place);
-  const chosen = ranked.slice(0, COLOURED).sort((one, other) => one.place - other.place);
+    .map((partition, place) => ({
+      name: `${partition.topic}-${partition.partition}`,
+      values: partition[unit],
+      place,
+    }))
+    .sort((a, b) => largest(b.values) - largest(a.values) || a.place - b.place);
+  const chosen = ranked.slice(0, COLOURED).sort((a, b) => a.place - b.place);
   const taken = new Set();
-  for (const one of chosen) {
-    one.hue = hueOf(one.name, hues, taken);
-    hues.set(one.name, one.hue);
-    taken.add(one.hue);
+  for (const line of chosen) {
+    line.hue = hueOf(line.name, hues, taken);
+    hues.set(line.name, line.hue);
+    taken.add(line.hue);
   }
   const lines = chosen.map(({ name, values, hue }) => ({ name, values, hue }));
   if (unit === "lag" && answer.partitions.length > 1) {
@@ -87,9 +91,9 @@ function lagsOf(answer, unit, hues) {
 export function seriesOf(answer, unit, hues) {
   const { base, left, lines } = unit === "position" ? positionsOf(answer) : lagsOf(answer, unit, hues);
   const seconds = answer.times_ms.map((at) => at / 1000);
-  const [times, columns] = withGaps(seconds, lines.map((one) => one.values));
-  lines.forEach((one, number) => {
-    one.values = columns[number];
+  const [times, columns] = withGaps(seconds, lines.map((line) => line.values));
+  lines.forEach((line, number) => {
+    line.values = columns[number];
   });
   return { times, lines, base, left: left + (answer.partitions_left_out ?? 0) };
 }

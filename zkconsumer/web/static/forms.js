@@ -1,4 +1,4 @@
-// Filters work while one types: the address changes, and the page is fetched by it.
+// Applies filters while the user types: the address changes, and the page is fetched from it.
 import { refresh } from "./live.js";
 
 const TYPING_MS = 150;
@@ -15,11 +15,11 @@ function go(form) {
   void refresh();
 }
 
-// Whether the address does not say what the fields do: somebody typed before this script was there.
+// Whether the address differs from the fields: the user typed before this script was loaded.
 function ahead(form) {
-  const told = new URLSearchParams(location.search);
+  const current = new URLSearchParams(location.search);
   const fields = [...new FormData(form)];
-  return fields.some(([name, value]) => (told.get(name) ?? "") !== value);
+  return fields.some(([name, value]) => (current.get(name) ?? "") !== value);
 }
 
 export function startForms() {

@@ -1,5 +1,5 @@
 // Fetches the page again whenever the server says that there is something new, and shows what changed.
-import { sayLink, setClock, tick } from "./ages.js";
+import { showLinkState, setClock, tick } from "./ages.js";
 import { morph } from "./morph.js";
 
 const EVERY_MS = 10_000;
@@ -43,8 +43,8 @@ function announce(before, root) {
 }
 
 function lacksScripts(page) {
-  const here = new Set([...document.scripts].map((one) => one.getAttribute("src")));
-  return [...page.scripts].some((one) => !here.has(one.getAttribute("src")));
+  const here = new Set([...document.scripts].map((script) => script.getAttribute("src")));
+  return [...page.scripts].some((script) => !here.has(script.getAttribute("src")));
 }
 
 let news = "";
@@ -85,7 +85,7 @@ async function load(address) {
   return new DOMParser().parseFromString(text, "text/html");
 }
 
-// Fetch and show this page; of calls while one is under way only the last counts.
+// Fetch and show this page; of calls during a fetch only the last counts.
 export async function refresh() {
   if (under) {
     again = true;
@@ -99,9 +99,9 @@ export async function refresh() {
       const page = await under;
       if (address === location.href) show(page);
       else again = true;
-      sayLink(false);
+      showLinkState(false);
     } catch {
-      sayLink(true);
+      showLinkState(true);
     } finally {
       under = null;
     }
@@ -112,9 +112,9 @@ export async function refresh() {
 // six connections to a host at most, and listening takes one.
 function listen(address, refused) {
   const source = new EventSource(address);
-  source.addEventListener("open", () => sayLink(false));
+  source.addEventListener("open", () => showLinkState(false));
   source.addEventListener("error", () => {
-    sayLink(true);
+    showLinkState(true);
     // A refusal, such as of too many listeners, ends it for good.
     if (source.readyState === EventSource.CLOSED) refused();
   });
@@ -128,13 +128,13 @@ export function startLive() {
   if (every) setInterval(() => void refresh(), Number(every));
   if (!address) return;
   let source = null;
-  let asking = 0;
+  let polling = 0;
   let waiting = 0;
   const attend = () => {
     source?.close();
-    clearInterval(asking);
+    clearInterval(polling);
     source = document.hidden ? null : listen(address, again);
-    if (document.hidden) asking = setInterval(() => void refresh(), EVERY_MS);
+    if (document.hidden) polling = setInterval(() => void refresh(), EVERY_MS);
   };
   const again = () => {
     clearTimeout(waiting);

@@ -6,8 +6,8 @@ function keyOf(node) {
   return node.dataset?.key ?? (node.id || null);
 }
 
-function alike(one, other) {
-  return one.nodeType === other.nodeType && one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
+function alike(a, b) {
+  return a.nodeType === b.nodeType && a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
 }
 
 // Whoever opened details did so here; the server does not know.
