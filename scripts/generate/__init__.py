@@ -1,1 +1,1 @@
-"""Files that are printed from the tables of the product, so that nothing is said twice."""
+"""Files that are printed from the tables of the product, so that nothing is stated twice."""

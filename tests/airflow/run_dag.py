@@ -47,7 +47,7 @@ def killed_task(settings: dict[str, Any]) -> dict[str, Any]:
     def execute() -> None:
         try:
             operator.execute({})
-        except Exception as error:  # noqa: BLE001 - told
+        except Exception as error:  # noqa: BLE001 - reported
             raised.append(f"{type(error).__name__}: {error}")
 
     with ThreadPoolExecutor() as pool:
@@ -146,5 +146,5 @@ def _wait_for_batches(path: str) -> None:
 
 
 if __name__ == "__main__":
-    told = globals()[sys.argv[1]](json.loads(sys.argv[2]))
-    sys.stdout.write("\n" + json.dumps(told) + "\n")
+    result = globals()[sys.argv[1]](json.loads(sys.argv[2]))
+    sys.stdout.write("\n" + json.dumps(result) + "\n")

@@ -63,8 +63,8 @@ def run_dag(command: str, settings: dict[str, Any], home: dict[str, str]) -> tup
     """What came of it, and what was printed before that."""
     program = str(Path(__file__).with_name("run_dag.py"))
     printed = airflow(program, command, json.dumps(settings), home=home)
-    logged, _, told = printed.strip().rpartition("\n")
-    return json.loads(told), logged
+    logged, _, result = printed.strip().rpartition("\n")
+    return json.loads(result), logged
 
 
 def settings_of(cluster: Sandbox, topic: str, folder: Path) -> dict[str, Any]:
@@ -127,29 +127,29 @@ def test_a_task_that_is_ended_ends_its_drain_in_order(
 ) -> None:
     """By Airflow's call, or its time-out; what was landed is whole, and the next run goes on."""
     settings = settings_of(cluster, topic, tmp_path)
-    told, _ = run_dag(command, settings, home)
-    assert told["folders"] == []
+    result, _ = run_dag(command, settings, home)
+    assert result["folders"] == []
     if command != "killed_task":
-        assert told["trigger"] == "zkconsumer_operators.CommandTrigger"
+        assert result["trigger"] == "zkconsumer_operators.CommandTrigger"
     if command == "late_trigger":
-        assert told["came_to"]["rows"] == COUNT
+        assert result["came_to"]["rows"] == COUNT
     assert ds.dataset(settings["path"], partitioning="hive").count_rows() == COUNT
     tasks, _ = run_dag("whole_dag", settings, home)
     assert tasks["verify"]["xcom"]["rows"] == COUNT
 
 
 def test_a_run_whose_machine_is_gone_is_over(tmp_path: Path, home: dict[str, str]) -> None:
-    """As in a container that was made anew: nobody would ever write its status."""
-    told, _ = run_dag("lost_folder", {"run_folder": str(tmp_path)}, home)
-    assert told == {"with": [False, False], "without": [False, True], "status": None}
+    """As in a container that was created again: nobody would ever write its status."""
+    result, _ = run_dag("lost_folder", {"run_folder": str(tmp_path)}, home)
+    assert result == {"with": [False, False], "without": [False, True], "status": None}
 
 
 def test_a_command_whose_shell_was_killed_is_not_left_alone(
     tmp_path: Path, home: dict[str, str]
 ) -> None:
     """It is waited for, and can be ended; it has no status."""
-    told, _ = run_dag("killed_shell", {"run_folder": str(tmp_path)}, home)
-    assert told == {"over": [False, True], "status": None}
+    result, _ = run_dag("killed_shell", {"run_folder": str(tmp_path)}, home)
+    assert result == {"over": [False, True], "status": None}
 
 
 def test_the_example_is_a_dag(home: dict[str, str]) -> None:

@@ -143,13 +143,13 @@ def one_hand(seconds: float, threads: int) -> int:
             return lambda over: mine.extend(message.offset for message in shared)  # noqa: ARG005, B023
 
         def look(over: threading.Event) -> None:
-            while not shared.is_through and not over.is_set():  # noqa: B023
+            while not shared.is_exhausted and not over.is_set():  # noqa: B023
                 shared.peek(3)  # noqa: B023
 
         done = threading.Event()
 
         def end(over: threading.Event) -> None:
-            while not shared.is_through and not over.is_set():  # noqa: B023
+            while not shared.is_exhausted and not over.is_set():  # noqa: B023
                 time.sleep(0)  # noqa: TID251
             over.set()
             done.set()  # noqa: B023
@@ -170,7 +170,7 @@ def iterations(seconds: float, threads: int) -> int:
         def __init__(self) -> None:
             self._walk = core.Walk(SystemClock())
 
-        def _look_around(self) -> bool:
+        def _find_next(self) -> bool:
             with lock:
                 steps = core.Steps([next(given) for _ in range(50)])
             self._walk.steps = steps

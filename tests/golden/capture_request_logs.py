@@ -1,7 +1,7 @@
 """Captures lines of real brokers' request logs: ``python -m tests.golden.capture_request_logs``.
 
 Two brokers of each release with ``kafka.request.logger`` at DEBUG receive requests in old and new
-versions; the expected report of ``doctor --request-log`` follows from these (``ASKED``).
+versions; the expected report of ``doctor --request-log`` follows from these (``LOGGED``).
 """
 
 import re
@@ -50,7 +50,7 @@ class LoggedRequest(NamedTuple):
     from_release: tuple[int, ...] = (0, 8)
     not_in: str = ""
     says_library: bool = False
-    told: str = ""
+    reported: str = ""
     """The doctor's name of the request, if Kafka 4 refuses it."""
 
     def is_of(self, release: str) -> bool:
@@ -91,16 +91,16 @@ _LIST = ListOffsetsRequest(
 )
 _OWN_NAME = "0.11.0.3"
 """A release whose brokers put client ids unquoted into MBean names, and then do not answer."""
-ASKED = (
-    LoggedRequest(_PRODUCE, 0, "orders, web", not_in=_OWN_NAME, told="Produce"),
-    LoggedRequest(_PRODUCE, 0, "orders", told="Produce"),
-    LoggedRequest(_FETCH, 0, "billing", told="FetchConsumer"),
-    LoggedRequest(_FETCH, 0, FOLLOWER_NAMED, not_in=_OWN_NAME, told="FetchConsumer"),
-    LoggedRequest(_FETCH, 0, "", told="FetchConsumer"),
+LOGGED = (
+    LoggedRequest(_PRODUCE, 0, "orders, web", not_in=_OWN_NAME, reported="Produce"),
+    LoggedRequest(_PRODUCE, 0, "orders", reported="Produce"),
+    LoggedRequest(_FETCH, 0, "billing", reported="FetchConsumer"),
+    LoggedRequest(_FETCH, 0, FOLLOWER_NAMED, not_in=_OWN_NAME, reported="FetchConsumer"),
+    LoggedRequest(_FETCH, 0, "", reported="FetchConsumer"),
     LoggedRequest(
-        _FETCH, 3, "library", from_release=(2, 4), says_library=True, told="FetchConsumer"
+        _FETCH, 3, "library", from_release=(2, 4), says_library=True, reported="FetchConsumer"
     ),
-    LoggedRequest(_LIST, 0, "billing", told="ListOffsets"),
+    LoggedRequest(_LIST, 0, "billing", reported="ListOffsets"),
     LoggedRequest(MetadataRequest(topics=(TOPIC,)), 0, "billing"),
     LoggedRequest(_FETCH, 4, "new", from_release=(0, 11)),
     LoggedRequest(_LIST, 1, "new", from_release=(0, 10, 1)),
@@ -123,12 +123,12 @@ def capture(releases: tuple[str, ...] = RELEASES) -> None:
 def capture_release(release: str) -> list[str]:
     """Send the requests to a release's brokers, and return the lines in their logs."""
     level = "TRACE" if release == AT_TRACE_ALONE else "DEBUG"
-    asked = [asked for asked in ASKED if asked.is_of(release)]
+    logged = [logged for logged in LOGGED if logged.is_of(release)]
     with tempfile.TemporaryDirectory() as folder:
         logging = RequestLogging.into(Path(folder), level)
         with Sandbox(kafka=release, brokers=2, broker_jvm_flags=logging.flags) as cluster:
             cluster.create_topic(TOPIC, assignment={0: [0, 1]})
-            for request in asked:
+            for request in logged:
                 send_request(cluster.brokers[0], request)
 
             def lines() -> list[str]:
@@ -136,7 +136,7 @@ def capture_release(release: str) -> list[str]:
 
             wait_until(
                 lambda: (
-                    sum(is_reported(line, asked) for line in lines()) >= len(asked)
+                    sum(is_reported(line, logged) for line in lines()) >= len(logged)
                     and any("etcher" in line for line in lines())
                 ),
                 what="lines of all requests, and one of a follower",
@@ -144,21 +144,21 @@ def capture_release(release: str) -> list[str]:
             return lines()
 
 
-def is_reported(line: str, asked: list[LoggedRequest]) -> bool:
+def is_reported(line: str, logged: list[LoggedRequest]) -> bool:
     """Whether a line is about one of these clients."""
     return any(
         re.search(rf"client_?id\W{{1,3}}{re.escape(request.client_id)}\W", line, re.IGNORECASE)
-        for request in asked
+        for request in logged
     )
 
 
-def send_request(broker: Broker, asked: LoggedRequest) -> None:
+def send_request(broker: Broker, logged: LoggedRequest) -> None:
     """Send a request over a connection of its own."""
-    with closing(raw_connection(broker, client_id=asked.client_id)) as connection:
-        if asked.says_library:
+    with closing(raw_connection(broker, client_id=logged.client_id)) as connection:
+        if logged.says_library:
             software = {"client_software_name": LIBRARY, "client_software_version": "1.0"}
             connection.request(ApiVersionsRequest(**software), version=3, timeout_ms=TIMEOUT_MS)
-        connection.request(asked.request, version=asked.version, timeout_ms=TIMEOUT_MS)
+        connection.request(logged.request, version=logged.version, timeout_ms=TIMEOUT_MS)
 
 
 def _relevant_lines(text: str) -> Iterator[str]:

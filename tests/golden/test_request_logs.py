@@ -5,7 +5,7 @@
 
 import pytest
 
-from tests.golden.capture_request_logs import ASKED, LIBRARY, RELEASES, path_of
+from tests.golden.capture_request_logs import LIBRARY, LOGGED, RELEASES, path_of
 from zkconsumer.status.doctor.request_logs import read_request_log
 
 
@@ -15,12 +15,12 @@ def test_clients_that_kafka_4_would_refuse_are_reported(release: str) -> None:
     lines = path_of(release).read_text("utf-8").splitlines()
     read = read_request_log("log", lines)
     expected = []
-    for asked in ASKED:
-        if asked.told and asked.is_of(release):
-            named = f"client {asked.client_id!r}" if asked.client_id else "a client without an id"
-            library = f" ({LIBRARY} 1.0)" if asked.says_library else ""
+    for logged in LOGGED:
+        if logged.reported and logged.is_of(release):
+            named = f"client {logged.client_id!r}" if logged.client_id else "a client without an id"
+            library = f" ({LIBRARY} 1.0)" if logged.says_library else ""
             who = f"{named} at 127.0.0.1{library}"
-            expected.append(f"{asked.told} version {asked.version}, 1 time, by {who}")
+            expected.append(f"{logged.reported} version {logged.version}, 1 time, by {who}")
     assert sorted(map(str, read.refused)) == sorted(expected)
-    assert sum(asked.is_of(release) for asked in ASKED) < read.total <= len(lines)
+    assert sum(logged.is_of(release) for logged in LOGGED) < read.total <= len(lines)
     assert any("etcher" in line for line in lines), "a follower is among them"

@@ -91,7 +91,7 @@ class Scene:
         parts = [f"{lost:,} lost" if lost else "nothing lost"]
         parts += ["some twice"] if copies else []  # how many varies between runs
         about = [line for line in self.log if self.topic in line or line[:3] in ("gap", "cop")]
-        parts += ["told" if about else "in silence"] if lost or copies or about else []
+        parts += ["reported" if about else "silently"] if lost or copies or about else []
         return ", ".join(parts)
 
 
@@ -151,7 +151,7 @@ def _killed_before_commit(scene: Scene) -> None:
 
 _TRAPS: dict[str, Callable[[Scene], None]] = {
     "the source deletes 1,000 messages before they are copied": _truncated,
-    "the topic is deleted and made again, and is longer than it was": _recreated,
+    "the topic is deleted and created again, and is longer than it was": _recreated,
     "killed while the target takes nothing": _killed_before_flush,
     "killed before it commits": _killed_before_commit,
 }

@@ -24,10 +24,10 @@ def _shown(coverage: Coverage, kind: Discrepancy) -> list[int]:
 @given(_LISTS)
 def test_a_sweep_counts_the_copies_of_every_offset(runs: list[Run]) -> None:
     """Its ranges are disjoint and sorted, and have each offset as often as the runs do."""
-    stretches = list(sweep(sorted(runs)))
-    counted = {offset: copies for run, copies in stretches for offset in range(*run)}
+    ranges = list(sweep(sorted(runs)))
+    counted = {offset: copies for run, copies in ranges for offset in range(*run)}
     assert counted == Counter(_offsets(runs))
-    bounds = [bound for run, _ in stretches for bound in run]
+    bounds = [bound for run, _ in ranges for bound in run]
     assert bounds == sorted(bounds)
 
 
@@ -82,4 +82,4 @@ def test_the_counts_of_discrepancies_add_up(wanted: Run, found: list[Run]) -> No
     assert coverage.rows == there + more
     for kind in Discrepancy:
         finding = coverage.of(kind)
-        assert finding.stretches == len(finding.shown)
+        assert finding.ranges == len(finding.shown)

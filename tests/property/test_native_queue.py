@@ -143,7 +143,7 @@ class NativeQueueWorld:
         if self.pending is not None:
             done, self.pending = self.pending, None
             done.records = ()
-            self.queue.done_with(done)
+            self.queue.release(done)
             return
         chunk = self.queue.head(0)
         if not isinstance(chunk, Chunk):

@@ -64,7 +64,7 @@ class ChunkReader:
         if self.pending is not None:
             done, self.pending = self.pending, None
             done.records = ()
-            self.queue.done_with(done)
+            self.queue.release(done)
             return
         chunk = self.queue.head(0)
         if not isinstance(chunk, Chunk):
@@ -75,7 +75,7 @@ class ChunkReader:
             offsets = [record.offset for record in chunk.records]
             self.received.setdefault(chunk.claim, []).extend(offsets)
         else:
-            self.queue.done_with(chunk)
+            self.queue.release(chunk)
 
 
 class QueueBytesWorld:

@@ -14,7 +14,7 @@ from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import Poison
 from zkconsumer.fetch.core import completed
 from zkconsumer.fetch.core.completed import PartitionRequest
-from zkconsumer.fetch.core.record_set import next_behind
+from zkconsumer.fetch.core.record_set import offset_after_damage
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.settings import FetchSettings
@@ -134,7 +134,9 @@ def by_core(
     if unpacked.corrupt is not None:
         fault = (offset, None, "")
         if response.is_again and offset == response.fetch_offset:
-            behind = next_behind(unpacked.corrupt.next_offset, offset, response.high_watermark)
+            behind = offset_after_damage(
+                unpacked.corrupt.next_offset, offset, response.high_watermark
+            )
             fault = (offset, behind, str(unpacked.corrupt))
     if offset > response.fetch_offset:
         return ResponseRecords(found, offset, 0, fault=fault)

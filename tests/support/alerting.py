@@ -48,6 +48,6 @@ def alert(
     )
 
 
-def message(status: Status = Status.FIRING, told: Alert | None = None) -> Notification:
+def message(status: Status = Status.FIRING, about: Alert | None = None) -> Notification:
     """Return a notification about an alert."""
-    return Notification(status=status, alert=told or alert(), at_ms=WALL_MS)
+    return Notification(status=status, alert=about or alert(), at_ms=WALL_MS)

@@ -15,7 +15,7 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, WrittenRows
 from zkconsumer.drain.manifest import Absence, LandedPart
 from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
-from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, StopRequest, Watch
+from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, ProgressListener, StopRequest
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import MAX_OFFSETS_PER_BATCH, DrainSettings
@@ -75,7 +75,7 @@ class World:
         max_offsets: int | None = 5,
         fail_on_data_loss: bool = False,
         stop: StopRequest | None = None,
-        watch: Watch | None = None,
+        listener: ProgressListener | None = None,
     ) -> DrainReport:
         """Run one process until everything has landed, or it is stopped."""
         settings = DrainSettings(
@@ -91,7 +91,7 @@ class World:
             landing=FilesLanding(self.storage, writer, self.clock),
             group=ModelGroup(self),
             stop=stop or NeverStops(),
-            watch=watch or Watch(),
+            listener=listener or ProgressListener(),
             new_attempt=lambda: f"attempt{next(self._attempts)}",
             clock=self.clock,
         )
@@ -113,10 +113,10 @@ class ModelSource:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def look(self, positions: Positions | None) -> ClusterLogs:
+    def read_logs(self, positions: Positions | None) -> ClusterLogs:
         """Return the present ends of the logs."""
         world = self._world
-        world.at("look")
+        world.at("read_logs")
         ends = {tp: LogEnds(world.earliest[tp], world.latest[tp]) for tp in world.latest}
         new = {tp: ends[tp].earliest for tp in ends if tp not in (positions or {})}
         if positions is None:

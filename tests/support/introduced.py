@@ -16,7 +16,7 @@ def inherited() -> list[str]:
 
 def main(deed: str) -> None:
     """Print it as JSON, and end with a status, with an exception, or not at all."""
-    told = {
+    facts = {
         "parent": os.getppid(),
         "session": os.getsid(0) == os.getpid(),
         "group": os.getpgrp() == os.getpid(),
@@ -29,7 +29,7 @@ def main(deed: str) -> None:
         "word": os.environ.get("WORD"),
         "input": sys.stdin.read() if deed == "read" else None,
     }
-    print(json.dumps(told))  # noqa: T201 - its output
+    print(json.dumps(facts))  # noqa: T201 - its output
     if deed == "wait":
         print("to no pipe's buffer", file=sys.stderr)  # noqa: T201
         signal.pause()

@@ -61,7 +61,7 @@ def read_all(queue: StreamQueue, count: int) -> int:
         seen += len(chunk.records)
         size_bytes += sum(len(record.value or b"") for record in chunk.records)
         chunk.records = ()
-        queue.done_with(chunk)
+        queue.release(chunk)
     return size_bytes
 
 

@@ -58,7 +58,7 @@ def batch_of(
             target: [offsets.index(offset) for offset in some] for target, some in of_source.items()
         }
         end = offsets[-1] + 1 if behind is None else behind[source]
-        batch.add(source, messages(source, *offsets), indexes, behind=end)
+        batch.add(source, messages(source, *offsets), indexes, next_offset=end)
     return batch
 
 

@@ -390,7 +390,7 @@ class ScriptedPast:
             PastRebalance(
                 began_ms=NOW_MS - 2_460_000,
                 ended_ms=NOW_MS - 2_454_000,
-                reasons=("member bill2-1795153860000-0b7c11aa was started anew",),
+                reasons=("member bill2-1795153860000-0b7c11aa was restarted",),
                 moved=6,
                 reclaimed=6,
             ),

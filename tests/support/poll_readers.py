@@ -12,7 +12,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.record_set import next_behind
+from zkconsumer.fetch.core.record_set import offset_after_damage
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import AtOffset
@@ -122,7 +122,7 @@ class PollReader:
     ) -> None:
         tp: TopicPartition = error.topic_partition
         claimed = getattr(error.__cause__, "next_offset", None)
-        behind = next_behind(claimed, error.offset, states.states[tp].high_watermark)
+        behind = offset_after_damage(claimed, error.offset, states.states[tp].high_watermark)
         self._received[tp.partition].faults.append(
             (error.offset, behind, str(error.__cause__ or error))
         )

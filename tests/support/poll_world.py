@@ -183,7 +183,7 @@ class PollWorld:
                 log.finish(producer, Marker.COMMIT)
         self.engine.add(PARTITIONS)
         self.engine.resume(PARTITIONS)
-        for tp, state in self.engine._shared.look(
+        for tp, state in self.engine._shared.read(
             lambda partition_states: dict(partition_states.states)
         ).items():
             if state.phase is not Phase.NO_POSITION:
@@ -225,7 +225,7 @@ class PollWorld:
         its next fetches (FENCED_LEADER_EPOCH, NOT_LEADER_FOR_PARTITION), and of the truncation from
         the response about the epoch (KIP-320); both have to come first.
         """
-        states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
+        states = self.engine._shared.read(lambda partition_states: dict(partition_states.states))
         return all(
             (state := states[tp]).position is not None
             and state.position.offset == log.end
@@ -235,7 +235,7 @@ class PollWorld:
         )
 
     def _state(self) -> object:
-        states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
+        states = self.engine._shared.read(lambda partition_states: dict(partition_states.states))
         return [(tp, self.logs[tp].end, states.get(tp)) for tp in PARTITIONS]
 
     def _write(self) -> None:
@@ -282,7 +282,7 @@ class PollWorld:
 
     def _notices_recreation(self, tp: TopicPartition) -> bool:
         """Whether the engine knows that the topic was recreated; then all of it must come."""
-        states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
+        states = self.engine._shared.read(lambda partition_states: dict(partition_states.states))
         if tp in states and states[tp].topic_id != self.topic_ids[tp.topic]:
             return False
         del self._former[tp]
@@ -392,7 +392,7 @@ class PollWorld:
     def _collect(self) -> None:
         """Poll once, and check the records."""
         self.rung = False
-        self.engine._shared.look(self._judge_buffered)
+        self.engine._shared.read(self._judge_buffered)
         try:
             taken = self.engine.collect(self.chance.choice((1, 3, 50)))
         except (OffsetOutOfRange, LogTruncated, PartitionFailed) as error:

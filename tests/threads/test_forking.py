@@ -59,8 +59,8 @@ def test_a_guard_lets_its_own_process_pass() -> None:
 def test_a_child_gets_an_error_with_the_owner_and_the_remedy() -> None:
     """It names both processes, too."""
     guard = ForkGuard("consumer c of group g")
-    said = in_forked_child(lambda: f"{os.getpid()} {guard.forked} {message_of(guard.check)}")
-    child, forked, text = said.split(" ", 2)
+    output = in_forked_child(lambda: f"{os.getpid()} {guard.forked} {message_of(guard.check)}")
+    child, forked, text = output.split(" ", 2)
     assert forked == "True"
     assert text == (
         f"consumer c of group g belongs to process {os.getpid()} and can't be used in its forked "
@@ -85,17 +85,17 @@ def test_a_guard_belongs_to_the_process_that_created_it() -> None:
         own.check()
         return in_forked_child(lambda: f"{message_of(guard.check)}; {message_of(own.check)}")
 
-    said = in_forked_child(child)
-    assert f"grandmother belongs to process {os.getpid()}" in said
-    assert "mother belongs to process" in said.split("; ")[1]
+    output = in_forked_child(child)
+    assert f"grandmother belongs to process {os.getpid()}" in output
+    assert "mother belongs to process" in output.split("; ")[1]
 
 
 def test_fork_listeners_are_called_in_the_child_only() -> None:
     """They come before the child's first line, for code that can't afford a check itself."""
     guard, received = ForkGuard("c"), []
     guard.on_fork(lambda: received.append(os.getpid()))
-    said = in_forked_child(lambda: f"{received == [os.getpid()]}")
-    assert (said, received) == ("True", [])
+    output = in_forked_child(lambda: f"{received == [os.getpid()]}")
+    assert (output, received) == ("True", [])
 
 
 def test_guards_are_not_kept_alive() -> None:
@@ -119,19 +119,19 @@ def test_a_child_gets_nothing_from_a_stream_at_any_position() -> None:
     ended, queue = stream_of()
     queue.close()
     streams = (middle, fresh, empty, ended)
-    said = in_forked_child(
+    output = in_forked_child(
         lambda: "\n".join(message_of(lambda item=stream: next(item)) for stream in streams)  # type: ignore[misc]
     )
-    assert len(said.splitlines()) == 4
-    assert all(f"belongs to process {os.getpid()}" in line for line in said.splitlines())
+    assert len(output.splitlines()) == 4
+    assert all(f"belongs to process {os.getpid()}" in line for line in output.splitlines())
     assert [message.offset for message in (next(middle), next(middle), next(fresh))] == [1, 2, 0]
 
 
 def test_streams_of_one_guard_name_their_connector() -> None:
     """They get its guard by their gate."""
     stream, _ = stream_of(0, guard=ForkGuard("consumer c of group g"))
-    said = in_forked_child(lambda: message_of(lambda: next(stream)))
-    assert said.startswith("consumer c of group g belongs to")
+    output = in_forked_child(lambda: message_of(lambda: next(stream)))
+    assert output.startswith("consumer c of group g belongs to")
 
 
 def test_a_child_commits_nothing_ahead() -> None:
@@ -147,8 +147,8 @@ def test_a_child_commits_nothing_ahead() -> None:
     stream: Stream = KafkaStream(
         queue, clock=SystemClock(), delivery=Delivery.AT_MOST_ONCE, commit_ahead=commit
     )
-    said = in_forked_child(lambda: f"{message_of(lambda: next(stream)) != ''} {requested}")
-    assert said == "True []"
+    output = in_forked_child(lambda: f"{message_of(lambda: next(stream)) != ''} {requested}")
+    assert output == "True []"
     assert (next(stream).offset, requested) == (0, [1])
 
 
@@ -206,14 +206,17 @@ def test_a_child_with_an_event_loop_raises_too() -> None:
         task = asyncio.create_task(next_offset(waiting))
         while not is_listened_to(other_queue):
             await asyncio.sleep(0)
-        said = [in_forked_child(lambda: by_hand(stream)), in_forked_child(lambda: by_hand(waiting))]
+        output = [
+            in_forked_child(lambda: by_hand(stream)),
+            in_forked_child(lambda: by_hand(waiting)),
+        ]
         other_queue.offer(chunk_of(claim_of(), [9]), ignore)
-        return [first, *said, await task, await next_offset(stream)]
+        return [first, *output, await task, await next_offset(stream)]
 
     assert in_forked_child(fresh_loop).startswith("this consumer stream belongs to")
-    first, *said, late, second = asyncio.run(main())
+    first, *output, late, second = asyncio.run(main())
     assert (first, late, second) == (0, 9, 1)
-    assert [str(item).split(" belongs")[0] for item in said] == ["this consumer stream"] * 2
+    assert [str(item).split(" belongs")[0] for item in output] == ["this consumer stream"] * 2
     queue.close()
 
 

@@ -1,4 +1,4 @@
-"""What type checkers say to users' programs: good ones pass, and a typo is told where it stands."""
+"""What type checkers say to users' programs: good ones pass, and a typo is reported at its line."""
 
 import re
 import sys
@@ -30,9 +30,9 @@ def test_mypy_accepts_and_refuses_what_it_should() -> None:
     found: dict[int, str] = {}
     others = []
     for line in out.splitlines():
-        told = re.match(r"(.*refused\.py):(\d+): error: (.*)", line)
-        if told:
-            found[int(told[2])] = found.get(int(told[2]), "") + told[3]
+        matched = re.match(r"(.*refused\.py):(\d+): error: (.*)", line)
+        if matched:
+            found[int(matched[2])] = found.get(int(matched[2]), "") + matched[3]
         elif ": error: " in line:
             others.append(line)
     assert others == []

@@ -211,13 +211,13 @@ class _Scan:
     ) -> list[SeenMessage] | None:
         """Return the last messages that pass; None if the first piece, of several, is too large."""
         found: list[SeenMessage] = []
-        for asked in backwards(range_, size):
-            piece = self._piece(reader(), asked, budget)
-            if piece.cut and size > 1 and asked.until_offset == range_.until_offset:
+        for requested in backwards(range_, size):
+            piece = self._piece(reader(), requested, budget)
+            if piece.cut and size > 1 and requested.until_offset == range_.until_offset:
                 return None
             self.scanned += piece.scanned
             if piece.cut:
-                where = f"from offset {asked.until_offset} on"
+                where = f"from offset {requested.until_offset} on"
                 self.notes.append(f"{range_.topic_partition}: read {where}: {piece.cut}")
                 break
             found = piece.found + found
@@ -251,8 +251,8 @@ class _Scan:
         headers = part.headers() if is_bounded else {}
         if not is_bounded:
             piece.size += header_bytes
-            said = f"headers of about {header_bytes:,} bytes are not shown"
-            self.notes.append(f"{tp} from offset {piece.next_offset} on: {said}")
+            note = f"headers of about {header_bytes:,} bytes are not shown"
+            self.notes.append(f"{tp} from offset {piece.next_offset} on: {note}")
         for record in part.records():
             if self._clock.now_ms() >= self._end_ms:
                 piece.cut = _NO_TIME

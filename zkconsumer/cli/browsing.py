@@ -28,7 +28,7 @@ _FOLLOWED: Final = 1_000
 
 
 def add_registry_argument(parser: Container) -> None:
-    """Add the options for the schema registry, by which ``Looks`` decodes Avro values."""
+    """Add the options for the schema registry, by which ``CommandBrowser`` decodes Avro values."""
     parser.add_argument(
         "--schema-registry",
         metavar="URL",
@@ -42,7 +42,7 @@ def add_registry_argument(parser: Container) -> None:
     )
 
 
-class Looks:
+class CommandBrowser:
     """Browses messages, without joining a group or committing offsets. Thread: any.
 
     Schemas are cached across queries, since a page that follows messages repeats its query.
@@ -61,8 +61,8 @@ class Looks:
         self._known = SchemaMemory()
         self._registry = _registry(args.schema_registry, args.schema_registry_config)
 
-    def at(self, args: argparse.Namespace) -> "Looks":
-        """Return a ``Looks`` for another cluster, with the same registry."""
+    def at(self, args: argparse.Namespace) -> "CommandBrowser":
+        """Return a ``CommandBrowser`` for another cluster, with the same registry."""
         other = copy(self)
         other._args = args  # noqa: SLF001 - an instance of this class
         return other

@@ -58,7 +58,7 @@ def add_broker_arguments(group: Container) -> None:
 def add_zookeeper_argument(container: Container) -> None:
     """Add ``--zookeeper`` for commands that consume; these have other options for brokers."""
     container.add_argument(
-        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
+        "--zookeeper", metavar="HOSTS", help="the ZooKeeper servers: host1:port1,host2:port2/chroot"
     )
 
 
@@ -79,7 +79,7 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
         type=GroupKind,
         choices=list(GroupKind),
         metavar="KIND",
-        help="the kind of the group, if two have that id: zookeeper or coordinator",
+        help="the kind of the group, if two groups have this id: zookeeper or coordinator",
     )
 
 
@@ -91,5 +91,5 @@ def add_abandoned_argument(parser: Container) -> None:
         default=ABANDONED_AFTER_MS,
         metavar="MS",
         help="the time without a commit after which a group without members counts as abandoned, "
-        "and no longer as one in trouble (default: %(default)s, half an hour)",
+        "and no longer as in trouble (default: %(default)s, half an hour)",
     )

@@ -44,11 +44,11 @@ class Section(NamedTuple):
 
 SECTIONS: Final = (
     Section(
-        "Looking at a cluster (nothing is changed)",
+        "Inspecting a cluster (nothing is changed without confirmation)",
         (
             Command(
                 "groups",
-                "list, describe and watch consumer groups; delete them, if asked",
+                "list, describe, watch and delete consumer groups",
                 "groups.command",
             ),
             Command("lag", "how far groups are behind, in records and in seconds", "lag.command"),
@@ -58,7 +58,7 @@ SECTIONS: Final = (
                 "what is wrong with a cluster and its groups, and how to repair it",
                 "doctor.command",
             ),
-            Command("topics", "list and describe topics; create, alter and delete them, if asked"),
+            Command("topics", "list, describe, create, alter and delete topics"),
             Command("get-offset", "the offsets of a topic, by time", "get_offset"),
             Command("assign", "the assignment with other numbers of members or streams"),
             Command(

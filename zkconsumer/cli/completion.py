@@ -11,7 +11,7 @@ import shlex
 from zkconsumer.cli.parsing import build_parser, called
 from zkconsumer.errors import ConfigError
 
-_ASKED = "_ARGCOMPLETE"
+_COMPLETING = "_ARGCOMPLETE"
 _MISSING = "completions need argcomplete: pip install 'zkconsumer[cli]'"
 
 DESCRIPTION = """\
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 def complete_shell() -> None:
     """Respond to a shell's completion request and end the process; do nothing without one."""
-    if _ASKED not in os.environ:
+    if _COMPLETING not in os.environ:
         return
     try:
         import argcomplete  # noqa: PLC0415 - an extra

@@ -9,10 +9,10 @@ from pathlib import Path
 _CLEAR = "\x1b[H\x1b[2J"
 
 DESCRIPTION = (
-    "Starts a real ZooKeeper and two Kafka 0.8.2.2 brokers, writes log lines at a steady "
-    "rate, and lets the original Scala console consumer and two of ours share a group. "
-    "Kills a member, restarts a broker, and proves by a count that nothing was lost. "
-    "Takes under two minutes and leaves nothing running."
+    "Start a real ZooKeeper and two Kafka 0.8.2.2 brokers, write log lines at a steady rate, "
+    "and let the original Scala console consumer and two of ours share a group. Kill a member, "
+    "restart a broker, and prove by counting that nothing was lost. It takes less than two "
+    "minutes and leaves nothing running."
 )
 ALLOW_ABBREV = True
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "while a producer writes; every message is counted (docs/leaving.md)",
     )
     parser.add_argument(
-        "--rate", type=int, default=200, metavar="N", help="lines a second (default: 200)"
+        "--rate", type=int, default=200, metavar="N", help="lines per second (default: 200)"
     )
 
 

@@ -7,9 +7,9 @@ from zkconsumer.cli.commands import add_command
 from zkconsumer.drain import command
 
 DESCRIPTION = (
-    "Land topics exactly once, then commit the group's offsets. The command may be killed at any "
-    "point: run again, it continues where it was. Ctrl-C and SIGTERM end it after the current "
-    "batch. 'drain verify PATH' proves what was landed."
+    "Land topics exactly once, then commit the group's offsets. If the command is killed, at any "
+    "point, the same command continues where it stopped. Ctrl-C and SIGTERM end it after the "
+    "current batch. 'drain verify PATH' proves what was landed."
 )
 run = command.run
 

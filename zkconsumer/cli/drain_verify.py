@@ -54,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="the master of Spark (default: this machine)",
     )
-    parser.add_argument("--jars", metavar="FILES", help="for Spark, separated by commas")
+    parser.add_argument(
+        "--jars", metavar="FILES", help="jars for Spark to load, separated by commas"
+    )
     parser.add_argument(
         "--package",
         action="append",

@@ -24,7 +24,8 @@ _COLUMNS: Final = ("TOPIC", ">PARTITION", ">OFFSET", "NOTE")
 _ENDS: Final = {"latest": LATEST, "-1": LATEST, "earliest": EARLIEST, "-2": EARLIEST}
 
 DESCRIPTION = """\
-Ask the leaders of a topic for the start offsets, end offsets, or offsets by time of its partitions.
+Print the start offsets, end offsets, or offsets by time of a topic's partitions, as their leaders
+report them.
 Nothing is changed; a topic that does not exist is not created by the request.
 
   zkconsumer get-offset --broker-list b1:9092 --topic orders --time -1
@@ -32,8 +33,8 @@ Nothing is changed; a topic that does not exist is not created by the request.
 
 For a time, brokers from 0.10.1 on return the offset of the first record that is not older. Older
 brokers only know when a segment of the log was last written to: they return the end of the last
-segment that was complete by then, marked ~, or nothing. So do newer ones with --offsets, which asks
-for several, and --format scala, if they still support that request.
+segment that was complete by then, marked ~, or nothing. So do newer ones with --offsets, which
+requests several, and --format scala, if they still support that request.
 """
 EPILOG = """\
 exit status: 0 done; 1 the offset of some partition is unknown; 2 wrong usage, or no such topic"""

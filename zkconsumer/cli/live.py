@@ -33,7 +33,7 @@ def add_watch_arguments(parser: Container) -> None:
         "--count",
         type=whole_number(),
         metavar="N",
-        help="stop after N updates (default: go on until Ctrl-C)",
+        help="stop after N updates (default: run until Ctrl-C)",
     )
 
 

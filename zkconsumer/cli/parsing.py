@@ -160,17 +160,17 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     # Before argparse, which would report a misspelt flag only as the absence of the right one.
     of_all, of_leaf = options_of(parser), options_of(leaf)
     command = called(arguments).command
-    is_behind = False
+    is_after_command = False
     for before, word in pairwise(["", *arguments]):
         if word == "--":
             break
-        is_behind = is_behind or (word == command and before != "--cluster")
+        is_after_command = is_after_command or (word == command and before != "--cluster")
         name = word.partition("=")[0]
         if not name.startswith("--") or name in of_leaf:
             continue
         if name not in of_all:
             _refuse_unknown(leaf, word)
-        if is_behind:
+        if is_after_command:
             value = f" {of_all[name].metavar}" if of_all[name].metavar else ""
             leaf.error(
                 f"{name} has to precede the command: {parser.prog} {name}{value} {command} ..."

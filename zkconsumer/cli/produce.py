@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="codec",
         choices=("none", "gzip", "snappy", "lz4", "zstd"),
         default="none",
-        help="default: none",
+        help="the compression codec (default: none)",
     )
 
 

@@ -84,7 +84,9 @@ def _add_cluster_options(up: argparse.ArgumentParser) -> None:
     up.add_argument(
         "--kafka", default=DEFAULT_KAFKA, metavar="VERSION", help=f"one of {', '.join(VERSIONS)}"
     )
-    up.add_argument("--brokers", type=int, default=1, metavar="N", help="how many (default: 1)")
+    up.add_argument(
+        "--brokers", type=int, default=1, metavar="N", help="the number of brokers (default: 1)"
+    )
     up.add_argument(
         "--topic",
         dest="topics",
@@ -103,7 +105,12 @@ def _add_cluster_options(up: argparse.ArgumentParser) -> None:
         metavar="PORT",
         help="the first broker's port, followed by those of the others (default: free ports)",
     )
-    up.add_argument("--chroot", default="/kafka", metavar="PATH", help="default: /kafka")
+    up.add_argument(
+        "--chroot",
+        default="/kafka",
+        metavar="PATH",
+        help="the chroot of the cluster (default: /kafka)",
+    )
     up.add_argument(
         "--work-dir",
         metavar="DIR",
@@ -113,7 +120,10 @@ def _add_cluster_options(up: argparse.ArgumentParser) -> None:
         "--auto-create-topics", action="store_true", help="let brokers create unknown topics"
     )
     up.add_argument(
-        "--listen", default="127.0.0.1", metavar="HOST", help="0.0.0.0 inside a container"
+        "--listen",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="the address to listen on (default: 127.0.0.1); 0.0.0.0 inside a container",
     )
 
 

@@ -35,7 +35,7 @@ It listens on loopback by default. Everybody who can reach it can see the cluste
 address needs a token: people type it in once, programs send "Authorization: Bearer TOKEN".
 """
 EPILOG: Final = """\
-exit codes: 0 it was asked to end (SIGTERM); 1 it could not listen or work; 2 wrong usage;
+exit codes: 0 stopped by SIGTERM; 1 it could not listen or work; 2 wrong usage;
 130 Ctrl-C
 """
 
@@ -102,7 +102,7 @@ def _add_page_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("who may see it")
+    group = parser.add_argument_group("access")
     group.add_argument(
         "--token-file",
         type=Path,
@@ -164,7 +164,7 @@ def _add_limit_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the past")
+    group = parser.add_argument_group("history")
     place = group.add_mutually_exclusive_group()
     place.add_argument(
         "--history",

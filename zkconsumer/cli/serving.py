@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from zkconsumer.cli.browsing import Looks
+from zkconsumer.cli.browsing import CommandBrowser
 from zkconsumer.cli.cluster_access import broker_settings, open_cluster
 from zkconsumer.cli.exit_status import INTERRUPTED
 from zkconsumer.cli.named_clusters import clusters_of
@@ -99,7 +99,7 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
     clusters = clusters_of(args) if args.clusters else {"": args}
     for cluster in clusters.values():
         cluster.address = _address(cluster)
-        cluster.looks = None if messages is None else messages.at(cluster)
+        cluster.browser = None if messages is None else messages.at(cluster)
     limits = connection_limits(args.max_connections, args.client_timeout_ms)
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
@@ -217,7 +217,7 @@ def _watched(
         tokens=tokens,
         hosts=hosts,
         events=EventHub(watch),
-        messages=args.looks,
+        messages=args.browser,
         delivery_problem=lambda: None if notifier is None else notifier.problem,
     )
     if notifier is not None:
@@ -265,7 +265,7 @@ def _check_open(address: Address, token: str | None, *, no_token: bool) -> None:
         )
 
 
-def _messages(args: argparse.Namespace, token: str | None) -> Looks:
+def _messages(args: argparse.Namespace, token: str | None) -> CommandBrowser:
     """Check the settings of the reader of messages, and return it.
 
     Raises:
@@ -277,7 +277,7 @@ def _messages(args: argparse.Namespace, token: str | None) -> Looks:
             f"{TOKEN_VARIABLE}"
         )
     logging.getLogger("zkconsumer.web.audit").setLevel(logging.INFO)
-    return Looks(args)
+    return CommandBrowser(args)
 
 
 @contextmanager

@@ -237,13 +237,13 @@ def add_format_arguments(parser: argparse.ArgumentParser, *, scala: str | None =
         scala: the original whose output ``scala`` matches to the byte; None: no such format.
     """
     formats = ["table", "json", *(["scala"] if scala else [])]
-    reported = f"; scala: to the byte what {scala} prints" if scala else ""
+    reported = f"; scala is byte for byte the output of {scala}" if scala else ""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--format",
         choices=formats,
         default="table",
-        help=f"how to print it: {', '.join(formats)}{reported} (default: table)",
+        help=f"the output format: {', '.join(formats)}{reported} (default: table)",
     )
     group.add_argument(
         "--json", dest="format", action="store_const", const="json", help="short for --format json"

@@ -242,8 +242,8 @@ class _Changer:
         def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
             topic = GrowingTopic(name=self._topic, count=count)
             limit_ms = self._access.timeout_ms
-            asked = CreatePartitionsRequest(topics=(topic,), timeout_ms=limit_ms)
-            return connection.call(asked, timeout_ms=limit_ms).results
+            message = CreatePartitionsRequest(topics=(topic,), timeout_ms=limit_ms)
+            return connection.call(message, timeout_ms=limit_ms).results
 
         def in_zookeeper(nodes: TopicNodes) -> None:
             present = len(self._partitions())
@@ -266,8 +266,8 @@ class _Changer:
             resource = AlteredResource(
                 resource_type=TOPIC, resource_name=self._topic, configs=settings
             )
-            asked = IncrementalAlterConfigsRequest(resources=(resource,))
-            return connection.call(asked, timeout_ms=self._access.timeout_ms).resources
+            message = IncrementalAlterConfigsRequest(resources=(resource,))
+            return connection.call(message, timeout_ms=self._access.timeout_ms).resources
 
         def in_zookeeper(nodes: TopicNodes) -> None:
             nodes.configure(config, deleted)
@@ -277,8 +277,8 @@ class _Changer:
     def _delete(self) -> str:
         def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
             limit_ms = self._access.timeout_ms
-            asked = DeleteTopicsRequest(topic_names=(self._topic,), timeout_ms=limit_ms)
-            return connection.call(asked, timeout_ms=limit_ms).topics
+            message = DeleteTopicsRequest(topic_names=(self._topic,), timeout_ms=limit_ms)
+            return connection.call(message, timeout_ms=limit_ms).topics
 
         self._change(ApiKey.DELETE_TOPICS, request, lambda nodes: nodes.delete())
         try:

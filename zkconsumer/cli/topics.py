@@ -37,7 +37,7 @@ _ACTIONS: Final = ("list", "describe", "leaders", "under-replicated", *CHANGES)
 DESCRIPTION = """\
 Show the topics of a cluster: their names, their partitions with leader and replicas, or how the
 leaders are spread over the brokers. It reads ZooKeeper only, so it works while brokers are down.
-Without --zookeeper it asks a broker, which knows everything but settings of topics and pending
+Without --zookeeper it reads from a broker, which knows everything except topic settings and pending
 deletions.
 
   zkconsumer topics --zookeeper zk1:2181 list

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=STRATEGIES,
         help="the assignor of the members: require exactly its assignment",
     )
-    add_format_arguments(parser, scala="kafka.tools.VerifyConsumerRebalance was meant to print")
+    add_format_arguments(parser, scala="kafka.tools.VerifyConsumerRebalance, as it was meant to be")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -32,14 +32,14 @@ from zkconsumer.web.watching import ClusterWatch, WatchSettings
 DESCRIPTION = """\
 Watch a cluster and report when a group gets into trouble, and when the trouble is over: on the
 terminal, and to the targets in [notify] of the configuration file: Slack, PagerDuty, Alertmanager,
-any HTTP address, e-mail, a command. Trouble is what doctor and the page report.
+any HTTP address, e-mail, a command. A group is in trouble if doctor and the page report it.
 
   zkconsumer watch --zookeeper zk1:2181
   zkconsumer --cluster plant watch
   zkconsumer watch --zookeeper zk1:2181 --test          (send each target a message, and end)
 
-A trouble is reported once when it has lasted for a while, and once when it is over; a flapping
-group is one trouble. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads,
+Each problem is reported once it has lasted for a while, and again when it is over; a flapping group
+counts as one problem. Quiet hours, silenced groups and all settings: docs/watch.md. It only reads,
 and notifies only the configured targets.
 """
 EPILOG = """\
@@ -88,8 +88,8 @@ def _watch(args: argparse.Namespace, settings: NotifySettings) -> int:
             on_change=lambda state, _rebalances: notifier.take(state),
             on_death=ended.put,
         )
-        told = ", ".join(route.name for route in settings.routes) or "nobody else"
-        print(f"watching {printable(args.address)}; notified targets: {told}", flush=True)
+        targets = ", ".join(route.name for route in settings.routes) or "nobody else"
+        print(f"watching {printable(args.address)}; notified targets: {targets}", flush=True)
         watch.start()
         try:
             return _wait(ended)

@@ -164,7 +164,9 @@ class ClusterClient:
         if not topics:
             raise LocalProtocolError("a request for leaders has to name topics (field topics)")
         if not brokers:
-            raise ConnectFailed("no broker is registered, so none can be asked for metadata")
+            raise ConnectFailed(
+                "no broker is registered, so there is none to request metadata from"
+            )
         # So the last broker, on its second try, has as much time as the first one.
         silences_ms = 2 * len(brokers) * first_dial_ms(self._request_timeout_ms)
         reported = self._request_round(

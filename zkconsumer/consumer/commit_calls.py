@@ -31,7 +31,7 @@ class CommitFuture(CallbackFuture[Offsets]):
     of the consumer, or when ``is_done`` is read while no other thread is in a call.
 
     Args:
-        look: runs the callbacks that are due, if that is possible now.
+        run_callbacks: runs the callbacks that are due, if that is possible now.
 
     Example:
         >>> record = next(consumer)
@@ -42,17 +42,17 @@ class CommitFuture(CallbackFuture[Offsets]):
         [1]
     """
 
-    __slots__ = ("_look",)
+    __slots__ = ("_run_callbacks",)
 
-    def __init__(self, look: Callable[[], object]) -> None:
+    def __init__(self, run_callbacks: Callable[[], object]) -> None:
         super().__init__()
-        self._look = look
+        self._run_callbacks = run_callbacks
 
     @property
     def is_done(self) -> bool:
         """Whether the outcome is known; runs the callbacks that are due to find out."""
         if not self._is_done:
-            self._look()
+            self._run_callbacks()
         return self._is_done
 
     def retriable(self) -> bool:

@@ -35,7 +35,7 @@ class Iteration(RecordIterator):
     _parts: ConsumerComponents
     config: PollConfig
 
-    def _look_around(self) -> bool:
+    def _find_next(self) -> bool:
         """See ``walk.PureRecordIterator``."""
         session, walk = self._parts.session, self._parts.session.walk
         walk.steps = None

@@ -20,9 +20,9 @@ class PureWalk:
     """Holds the state of an iteration. Its own thread uses it; any thread may stop it.
 
     Attributes:
-        steps: the records to iterate over; None, which any thread may store, makes ``_look_around``
+        steps: the records to iterate over; None, which any thread may store, makes ``_find_next``
             run before the next record.
-        lease: the time until which ``_look_around`` is not due.
+        lease: the time until which ``_find_next`` is not due.
     """
 
     __slots__ = ("lease", "steps")
@@ -55,11 +55,11 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
                 for record in steps.left:
                     steps.last = record
                     return record
-            if not self._look_around():
+            if not self._find_next():
                 raise StopIteration
 
     @abstractmethod
-    def _look_around(self) -> bool:
+    def _find_next(self) -> bool:
         """Find the next records; return False if the iteration has ended.
 
         Called when the records are used up, when the lease has expired, and after another thread

@@ -231,9 +231,9 @@ class Leaving(Acts):
             timeout=_COMMAND_S,
             check=False,
         )
-        said = (done.stdout + done.stderr).rstrip()
-        if said:
-            self._write(said)
+        output = (done.stdout + done.stderr).rstrip()
+        if output:
+            self._write(output)
         if done.returncode not in {0, allowed}:
             raise SandboxError(f"zkconsumer {words[0]} ended with {done.returncode}")
         return done.returncode

@@ -19,7 +19,7 @@ TOPIC = "weblog"
 GROUP = "demo"
 PARTITIONS = 8
 _ACT_TIMEOUT_MS = 45_000
-_LOOK_MS = 1000
+_SHOW_INTERVAL_MS = 1000
 _SCALA_CONFIG = """\
 group.id={group}
 zookeeper.connect={zookeeper}
@@ -58,7 +58,7 @@ class Story(Acts):
         super().__init__(_ACT_TIMEOUT_MS)
         self._cluster = cluster
         self._stage = stage
-        self._looked_ms = 0
+        self._shown_ms = 0
         self._writing = ThreadScope("demo")
         self._reading = ThreadScope("demo")
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
@@ -162,20 +162,20 @@ class Story(Acts):
 
     def _show(self, title: str, snapshots: int) -> None:
         for _ in range(snapshots):
-            self._look(title)
-            self._pause.wait(_LOOK_MS / 1000)
+            self._show_state(title)
+            self._pause.wait(_SHOW_INTERVAL_MS / 1000)
 
     def _meanwhile(self, what: str) -> None:
         for member in self._stage.members:
             words = member.last_words()
             if words is not None:
                 raise SandboxError(f"{member.name} ended by itself: {words}")
-        if self._clock.now_ms() - self._looked_ms > _LOOK_MS:
-            self._look(f"until {what} ...")
+        if self._clock.now_ms() - self._shown_ms > _SHOW_INTERVAL_MS:
+            self._show_state(f"until {what} ...")
         self._take()
 
-    def _look(self, title: str) -> None:
-        self._looked_ms = self._clock.now_ms()
+    def _show_state(self, title: str) -> None:
+        self._shown_ms = self._clock.now_ms()
         self._take()
         stage = self._stage
         try:

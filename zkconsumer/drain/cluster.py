@@ -28,11 +28,11 @@ class DrainClusterSource:
         self._reader = reader
         self._progress = progress
 
-    def look(self, positions: Positions | None) -> ClusterLogs:
+    def read_logs(self, positions: Positions | None) -> ClusterLogs:
         """See ``DrainSource``."""
         partitions = self._reader.partitions(self._options.subscription)
         if positions is None:
-            return self._first_look(partitions)
+            return self._first_logs(partitions)
         created = self.created({tp.topic for tp in partitions})
         ends = self.ends(partitions, positions)
         starts = {tp: ends[tp].earliest for tp in partitions if tp not in positions}
@@ -51,12 +51,12 @@ class DrainClusterSource:
         earliest = self._reader.earliest(partitions)
         return {tp: LogEnds(earliest[tp], latest[tp]) for tp in partitions}
 
-    def _first_look(self, partitions: Sequence[TopicPartition]) -> ClusterLogs:
+    def _first_logs(self, partitions: Sequence[TopicPartition]) -> ClusterLogs:
         created = self.created({tp.topic for tp in partitions})
-        look = CachedLogEnds(self._reader, partitions)
+        logs = CachedLogEnds(self._reader, partitions)
         committed = None if self._progress is None else self._progress.committed
-        starts = starting_offsets(self._options, partitions, look, committed)
-        bounds = look.bounds
+        starts = starting_offsets(self._options, partitions, logs, committed)
+        bounds = logs.bounds
         ends = {tp: LogEnds(bounds.earliest[tp], bounds.latest[tp]) for tp in partitions}
         return ClusterLogs(ends, starts, created)
 

@@ -29,8 +29,10 @@ STOPPED = 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that ``run`` reads."""
-    source = parser.add_argument_group("what to drain")
-    source.add_argument("--zookeeper", metavar="HOSTS", help="host1:port1,host2:port2/chroot")
+    source = parser.add_argument_group("the source")
+    source.add_argument(
+        "--zookeeper", metavar="HOSTS", help="the ZooKeeper servers: host1:port1,host2:port2/chroot"
+    )
     source.add_argument(
         "--bootstrap-servers", metavar="HOSTS", help="brokers, with or without --zookeeper"
     )
@@ -92,7 +94,7 @@ def _add_decoding(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
-    target = parser.add_argument_group("where to")
+    target = parser.add_argument_group("the target")
     target.add_argument(
         "--to",
         metavar="PATH",
@@ -168,7 +170,7 @@ def add_engine(parser: argparse.ArgumentParser, *, is_inner: bool = False) -> No
 
 
 def _add_running(parser: argparse.ArgumentParser) -> None:
-    running = parser.add_argument_group("how")
+    running = parser.add_argument_group("the run")
     until = running.add_mutually_exclusive_group()
     until.add_argument(
         "--once",
@@ -330,9 +332,9 @@ def run(args: argparse.Namespace) -> int:
         opened as engine,
         stop_signals(stop, ignored),
         showing as shown_to,
-        reporting_slow_batches(shown_to, sys.stderr) as watch,
+        reporting_slow_batches(shown_to, sys.stderr) as listener,
     ):
-        report = run_drain(engine, settings, watch=watch, stop=stop)
+        report = run_drain(engine, settings, listener=listener, stop=stop)
     if lines is not None:
         lines.ended(settings.path, report)
     sys.stderr.write(summary(settings.path, report) + "\n")

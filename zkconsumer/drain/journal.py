@@ -11,7 +11,7 @@ from zkconsumer.drain.state import JournalState
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError, DrainError
 
-_LOOKS = 5
+_ATTEMPTS = 5
 _SHOWN = 5
 _NOT_READ_BY_SPARK = ("_", ".")
 
@@ -149,7 +149,7 @@ class BatchJournal:
             DrainError: another process lands batches faster than they can be listed.
         """
         landed = layout.numbers_of_files(self._storage.names(layout.BATCHES))
-        for _ in range(_LOOKS):
+        for _ in range(_ATTEMPTS):
             before = landed
             plans = layout.numbers_of_files(self._storage.names(layout.PLANS))
             landed = layout.numbers_of_files(self._storage.names(layout.BATCHES))

@@ -150,11 +150,11 @@ def _schema(columns: Any = None) -> Any:
 def _missing(table: Any, wanted: Any) -> list[Any]:
     """Return the fields of a schema that a table lacks, wholly or in part."""
     there = _by_name(json.loads(table.to_json()))
-    asked = _by_name(json.loads(wanted.to_json()))
+    requested = _by_name(json.loads(wanted.to_json()))
     return [
         field
         for field in wanted.fields
-        if field.name not in there or not _holds(there[field.name], asked[field.name])
+        if field.name not in there or not _holds(there[field.name], requested[field.name])
     ]
 
 

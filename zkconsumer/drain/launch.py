@@ -6,7 +6,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.drain.cluster import connected_drain
 from zkconsumer.drain.engine import DrainEngine
 from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.protocols import StopRequest, Watch
+from zkconsumer.drain.protocols import ProgressListener, StopRequest
 from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.stopping import DrainStopFlag
@@ -16,7 +16,7 @@ def run_drain(
     engine: DrainEngine,
     settings: DrainSettings,
     *,
-    watch: Watch | None = None,
+    listener: ProgressListener | None = None,
     stop: StopRequest | None = None,
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
@@ -42,7 +42,7 @@ def run_drain(
             group=group,
             stop=stop or DrainStopFlag(),
             new_attempt=lambda: uuid.uuid4().hex,
-            watch=watch or Watch(),
+            listener=listener or ProgressListener(),
             clock=clock,
         )
         return DrainRunner(settings, sides).run()

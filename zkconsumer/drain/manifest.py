@@ -69,7 +69,7 @@ class LandedPart:
         if (first is not None and first < self.offsets.from_offset) or (
             last is not None and last >= self.offsets.until_offset
         ):
-            return f"{self.offsets} was asked for, and offsets {first} to {last} were landed"
+            return f"{self.offsets} was requested, and offsets {first} to {last} were landed"
         return None
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan, Positions
-from zkconsumer.drain.protocols import Watch
+from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.drain.runner import DrainReport
 
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ class DrainMeter:
         self._until: Positions | None = None
 
     def on_snapshot(self, positions: Positions, until: Positions) -> DrainPace:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         self._until = until
         return self._pace(positions)
 
     def on_landed(self, plan: BatchPlan) -> DrainPace:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         self._landed += sum(wanted.count for wanted in plan.ranges)
         return self._pace(plan.after())
 
@@ -88,7 +88,7 @@ class DrainMeter:
         return DrainPace(self._landed, lag, self._clock.now_ms() - self._began_ms)
 
 
-class LoggedProgress(Watch):
+class LoggedProgress(ProgressListener):
     """Prints a line for every batch."""
 
     def __init__(self, out: TextIO, meter: DrainMeter) -> None:
@@ -96,17 +96,17 @@ class LoggedProgress(Watch):
         self._meter = meter
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         self._meter.on_snapshot(positions, until)
 
     def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         pace = self._meter.on_landed(plan)
         self._out.write(f"batch {plan.number}: {manifest.rows:,} messages; {pace}\n")
         self._out.flush()
 
 
-class JsonProgress(Watch):
+class JsonProgress(ProgressListener):
     """Prints one JSON object per line, after each read of the cluster and after every batch.
 
     If the reader of the lines exits, the drain continues.
@@ -117,11 +117,11 @@ class JsonProgress(Watch):
         self._meter = meter
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         self._show(self._meter.on_snapshot(positions, until))
 
     def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         self._show(self._meter.on_landed(plan), batch=plan.number, rows=manifest.rows)
 
     def ended(self, path: str, report: DrainReport) -> None:
@@ -153,7 +153,7 @@ def json_lines() -> JsonProgress:
     return JsonProgress(FileIO(sys.stdout.fileno(), "w", closefd=False), DrainMeter())
 
 
-class BarWatch(Watch):
+class BarProgress(ProgressListener):
     """Shows a bar that grows with every batch.
 
     Args:
@@ -163,19 +163,19 @@ class BarWatch(Watch):
     def __init__(self, progress: "Progress", meter: DrainMeter) -> None:
         self._progress = progress
         self._meter = meter
-        self._task = progress.add_task("looking at the cluster", total=None, pace="")
+        self._task = progress.add_task("reading the cluster", total=None, pace="")
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``Watch``."""
-        self._show(self._meter.on_snapshot(positions, until), "all is landed")
+        """See ``ProgressListener``."""
+        self._show(self._meter.on_snapshot(positions, until), "everything is landed")
 
     def on_landing(self, plan: BatchPlan) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         count = sum(wanted.count for wanted in plan.ranges)
         self._progress.update(self._task, description=f"batch {plan.number}: {count:,} offsets")
 
     def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         text = f"batch {plan.number}: {manifest.rows:,} messages"
         self._show(self._meter.on_landed(plan), text)
 
@@ -190,16 +190,16 @@ class BarWatch(Watch):
 
 
 @contextmanager
-def shown(out: TextIO | None = None) -> Iterator[Watch]:
+def shown(out: TextIO | None = None) -> Iterator[ProgressListener]:
     """Yield a progress display on ``out``; a silent one if it is not a terminal."""
     out = out or sys.stderr
     if not out.isatty():
-        yield Watch()
+        yield ProgressListener()
     elif find_spec("rich") is None:
         yield LoggedProgress(out, DrainMeter())
     else:
         with _bar(out) as progress:
-            yield BarWatch(progress, DrainMeter())
+            yield BarProgress(progress, DrainMeter())
 
 
 def _bar(out: TextIO) -> "Progress":

@@ -27,7 +27,7 @@ class ClusterLogs(NamedTuple):
 class DrainSource(Protocol):
     """Reads the drained cluster. Methods raise ``ZkConsumerError`` if it can't be read."""
 
-    def look(self, positions: Positions | None) -> ClusterLogs:
+    def read_logs(self, positions: Positions | None) -> ClusterLogs:
         """Read the current log ends.
 
         Args:
@@ -59,7 +59,7 @@ class DrainGroup:
         """
 
 
-class Watch:
+class ProgressListener:
     """Is notified of a drain's progress; this implementation ignores it. Methods must not raise."""
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:

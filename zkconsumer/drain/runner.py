@@ -21,8 +21,8 @@ from zkconsumer.drain.protocols import (
     ClusterLogs,
     DrainGroup,
     DrainSource,
+    ProgressListener,
     StopRequest,
-    Watch,
 )
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.settings import DrainSettings
@@ -64,7 +64,7 @@ class Sides:
     group: DrainGroup
     stop: StopRequest
     new_attempt: Callable[[], str]
-    watch: Watch = field(default_factory=Watch)
+    listener: ProgressListener = field(default_factory=ProgressListener)
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -101,7 +101,7 @@ class DrainRunner:
         if not journal.begun:
             self._journal.refuse_taken()
             # Check first, so that the path is not bound to mistyped settings.
-            self._sides.source.look(None)
+            self._sides.source.read_logs(None)
         self._journal.begin(self._sides.identity, self._sides.new_attempt())
 
     def _go_on(self, state: DrainState) -> None:
@@ -109,7 +109,7 @@ class DrainRunner:
             # Delete files that tasks of a killed run wrote after another process landed the batch.
             self._journal.clean(state.plan.number)
         if state.step is DrainStep.PUBLISH:
-            self._sides.watch.on_landing(state.batch)
+            self._sides.listener.on_landing(state.batch)
         while not (self._sides.stop.requested() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
             following = self._do(state)
             if following is None:
@@ -137,19 +137,19 @@ class DrainRunner:
     def _plan(self, state: DrainState) -> DrainState | None:
         """Return the next state; the same one after an idle wait; None if the run is done."""
         positions = {} if state.plan is None else state.plan.after()
-        look = self._sides.source.look(None if state.plan is None else positions)
+        logs = self._sides.source.read_logs(None if state.plan is None else positions)
         before: Creations = {} if state.plan is None else state.plan.created
         # Before comparing log ends, since the log of a recreated topic may be longer.
-        refuse_recreated(created_again(before, look.created), positions, self._journal.path)
-        situation = self._situation(positions, look, {**before, **look.created})
+        refuse_recreated(created_again(before, logs.created), positions, self._journal.path)
+        situation = self._situation(positions, logs, {**before, **logs.created})
         self._refuse_truncated(situation)
         number = state.next_number
         most = self._settings.max_offsets_per_batch
         plan = make_plan(number, self._sides.clock.wall_ms(), situation, most)
         known = positions if plan is None else plan.positions
         self._report = replace(self._report, positions=known)
-        goal = {tp: situation.until.get(tp, ends.latest) for tp, ends in look.ends.items()}
-        self._sides.watch.on_snapshot(known, goal)
+        goal = {tp: situation.until.get(tp, ends.latest) for tp, ends in logs.ends.items()}
+        self._sides.listener.on_snapshot(known, goal)
         if plan is None:
             self._report = replace(self._report, finished=True)
             if self._settings.once:
@@ -163,15 +163,15 @@ class DrainRunner:
         self._journal.write_plan(plan)
         return state.planned(plan)
 
-    def _situation(self, positions: Positions, look: ClusterLogs, created: Creations) -> Situation:
-        self._log_ends = {tp: ends.latest for tp, ends in look.ends.items()}
+    def _situation(self, positions: Positions, logs: ClusterLogs, created: Creations) -> Situation:
+        self._log_ends = {tp: ends.latest for tp, ends in logs.ends.items()}
         if self._settings.once:
             # A partition that appears later, or has a leader again, ends at its first known end.
             self._until = {**self._log_ends, **self._until}
         return Situation(
             positions=positions,
-            ends=look.ends,
-            starts=look.starts,
+            ends=logs.ends,
+            starts=logs.starts,
             until=self._until,
             created=created,
         )
@@ -196,7 +196,7 @@ class DrainRunner:
             # Checked before, so that nothing is read in vain; and again afterwards, since a topic
             # may be recreated meanwhile.
             self._check_topics(plan)
-            self._sides.watch.on_landing(plan)
+            self._sides.listener.on_landing(plan)
             try:
                 manifest = self._sides.landing.land(plan, attempt)
             except DrainError as error:
@@ -243,7 +243,7 @@ class DrainRunner:
             expired=before.expired + plan.expired + _expired_since(manifest),
             positions=plan.after(),
         )
-        self._sides.watch.on_landed(plan, manifest)
+        self._sides.listener.on_landed(plan, manifest)
 
 
 def _touched(plan: BatchPlan) -> set[TopicPartition]:

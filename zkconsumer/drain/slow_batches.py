@@ -8,7 +8,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan, Positions
 from zkconsumer.drain.progress import duration
-from zkconsumer.drain.protocols import Watch
+from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.scope import ThreadScope, WakeEvent
 
 FIRST_MS = 120_000
@@ -21,22 +21,27 @@ class _Batch(NamedTuple):
     began_ms: int
 
 
-class SlowBatches(Watch):
+class SlowBatches(ProgressListener):
     """Forwards all notifications, and writes a line for a slow batch.
 
     The line is written after ``first_ms``, and again whenever the elapsed time has doubled.
 
     Args:
-        watch: receives all notifications.
+        listener: receives all notifications.
         out: the stream to write lines to.
         first_ms: the time after which a batch is slow.
         clock: measures that time.
     """
 
     def __init__(
-        self, watch: Watch, out: TextIO, *, first_ms: int = FIRST_MS, clock: Clock | None = None
+        self,
+        listener: ProgressListener,
+        out: TextIO,
+        *,
+        first_ms: int = FIRST_MS,
+        clock: Clock | None = None,
     ) -> None:
-        self._watch = watch
+        self._listener = listener
         self._out = out
         self._first_ms = first_ms
         self._clock = clock or SystemClock()
@@ -45,19 +50,19 @@ class SlowBatches(Watch):
         self._reported: tuple[_Batch | None, int] = (None, 0)
 
     def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``Watch``."""
-        self._watch.on_snapshot(positions, until)
+        """See ``ProgressListener``."""
+        self._listener.on_snapshot(positions, until)
 
     def on_landing(self, plan: BatchPlan) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         offsets = sum(wanted.count for wanted in plan.ranges)
         self._batch = _Batch(plan.number, offsets, self._clock.now_ms())
-        self._watch.on_landing(plan)
+        self._listener.on_landing(plan)
 
     def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         self._batch = None
-        self._watch.on_landed(plan, manifest)
+        self._listener.on_landed(plan, manifest)
 
     def report(self) -> None:
         """Write the line if it is due. Thread: a single one other than the drain's."""
@@ -81,16 +86,16 @@ class SlowBatches(Watch):
 
 @contextmanager
 def reporting_slow_batches(
-    watch: Watch, out: TextIO, first_ms: int = FIRST_MS
+    listener: ProgressListener, out: TextIO, first_ms: int = FIRST_MS
 ) -> Iterator[SlowBatches]:
     """Report slow batches until the context ends.
 
     Args:
-        watch: receives all notifications; see ``SlowBatches``, which is yielded.
+        listener: receives all notifications; see ``SlowBatches``, which is yielded.
         out: see ``SlowBatches``.
         first_ms: see ``SlowBatches``.
     """
-    batches, wakeup = SlowBatches(watch, out, first_ms=first_ms), WakeEvent()
+    batches, wakeup = SlowBatches(listener, out, first_ms=first_ms), WakeEvent()
 
     def run() -> None:
         while not wakeup.wait(max(1, first_ms // 4)):

@@ -46,9 +46,9 @@ class CommitFailedError(ZkConsumerError):
     """The generation of these offsets has ended: other members may own the partitions.
 
     Nothing was committed; records since the last commit are read again by the present owners of the
-    partitions. Continue to poll: the listener is told which partitions were lost. If this happens
-    often, process fewer records between two polls (``max.poll.records``) or allow more time for
-    them (``max.poll.interval.ms``).
+    partitions. Continue to poll: the listener gets the partitions that were lost. If this
+    happens often, process fewer records between two polls (``max.poll.records``) or allow more
+    time for them (``max.poll.interval.ms``).
 
     Source: Kafka's ``CommitFailedException``.
     """

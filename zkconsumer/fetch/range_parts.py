@@ -104,9 +104,9 @@ def parts_of(fetched: FetchedRecords, end_offset: int, part_bytes: int) -> Itera
     all_runs, all_rows, row_headers = _parted(taken)
     runs = _no_larger(_runs_below(all_runs, end_offset), part_bytes)
     rows = all_rows[: bisect_left(all_rows, end_offset, key=_offset_of)]
-    behind = rows[0][0] if rows else end_offset
+    first_row_offset = rows[0][0] if rows else end_offset
     for start, stop in _groups([run.size_bytes for run in runs], part_bytes):
-        next_offset = runs[stop].first_offset if stop < len(runs) else behind
+        next_offset = runs[stop].first_offset if stop < len(runs) else first_row_offset
         yield RangePart(runs=runs[start:stop], next_offset=next_offset)
     for start, stop in _groups([_row_bytes(row) for row in rows], part_bytes):
         next_offset = rows[stop][0] if stop < len(rows) else end_offset

@@ -427,7 +427,7 @@ class _RangeReading:
             yield lost
 
     def _find_leader(self) -> _Yielded:
-        tp, unknown = self._wanted.topic_partition, self._tries.look()
+        tp, unknown = self._wanted.topic_partition, self._tries.start_lookup()
         try:
             timeout_ms = self._context.settings.timeout_ms
             view = self._context.client.view({tp.topic}, timeout_ms=timeout_ms)

@@ -41,9 +41,9 @@ def cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
         if count and size_bytes + one_bytes > max_bytes:
             break
         count, size_bytes = count + 1, size_bytes + one_bytes
-    behind = chunk.records[count - 1].offset + 1
-    head = Chunk(chunk.claim, chunk.fetch_offset, behind, chunk.records[:count], size_bytes)
-    chunk.fetch_offset = behind
+    next_offset = chunk.records[count - 1].offset + 1
+    head = Chunk(chunk.claim, chunk.fetch_offset, next_offset, chunk.records[:count], size_bytes)
+    chunk.fetch_offset = next_offset
     chunk.records = chunk.records[count:]
     chunk.size_bytes -= size_bytes
     return head
@@ -51,11 +51,11 @@ def cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
 
 def _cut_runs(chunk: Chunk, records: "_core.Runs", max_bytes: int) -> Chunk:
     front, rest = (records, None) if len(records) == 1 else records.split(max_bytes)
-    behind = front.runs[-1].last_offset + 1
-    head = Chunk(chunk.claim, chunk.fetch_offset, behind, front, front.memory_bytes)
+    next_offset = front.runs[-1].last_offset + 1
+    head = Chunk(chunk.claim, chunk.fetch_offset, next_offset, front, front.memory_bytes)
     # The poison after the records is charged to the rest.
     poison_bytes = max(0, chunk.size_bytes - records.memory_bytes)
-    chunk.fetch_offset = behind
+    chunk.fetch_offset = next_offset
     chunk.records = () if rest is None else rest
     chunk.size_bytes = poison_bytes + (0 if rest is None else rest.memory_bytes)
     return head

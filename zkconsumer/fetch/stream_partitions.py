@@ -21,9 +21,9 @@ from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.core.arrivals import is_reported_only
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked, unpack_piece
-from zkconsumer.fetch.core.partition_state import Phase, PositionLookup, Trouble
+from zkconsumer.fetch.core.partition_state import PendingError, Phase, PositionLookup
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.record_set import judged, next_behind, twice
+from zkconsumer.fetch.core.record_set import doubled, offset_after_damage, readable_part
 from zkconsumer.fetch.core.shares import ResponseShares, shares_of
 from zkconsumer.fetch.core.starts import AtOffset, LogEdge, Reset
 from zkconsumer.fetch.loop import LeaderUnusable
@@ -177,7 +177,7 @@ class StreamPartitions:
         state, start = part.state, part.offset
         piece = unpack_piece(packed, start, self.states.settings, free_bytes)
         if self._settings.skip_poison and needs_following_bytes(part, packed, piece):
-            needed = twice(packed.records.requested_bytes, self._settings.growth_max_bytes)
+            needed = doubled(packed.records.requested_bytes, self._settings.growth_max_bytes)
             if needed > packed.records.requested_bytes:
                 piece = Unpacked(needed_bytes=needed)
         self.states.unpacked(packed.requested, piece, now_ms)
@@ -191,7 +191,7 @@ class StreamPartitions:
         """Judge the offsets of a set that the native loop fetched (``delegation``)."""
         packed = part.state.packed
         assert packed is not None
-        records = judged(
+        records = readable_part(
             packed.records,
             high_watermark=part.state.high_watermark,
             is_again=packed.requested.is_again,
@@ -364,7 +364,7 @@ class StreamPartitions:
         self.states.touch(state)
         return Chunk(part.claim, start, piece.end.offset, *piece.records.take_records())
 
-    def _refused(self, part: StreamPartition, trouble: Trouble) -> Chunk:
+    def _refused(self, part: StreamPartition, trouble: PendingError) -> Chunk:
         """Halt a partition that the broker refuses to serve, with an error for its stream."""
         tp, offset = part.claim.topic_partition, part.offset
         failure = PartitionFailed(tp, offset, f"the broker refuses to serve it: {trouble.error}")
@@ -375,7 +375,7 @@ class StreamPartitions:
     def _poison(self, part: StreamPartition, chunk: Chunk, poison: Poison) -> None:
         """End a chunk with an unreadable entry; continue after it, or halt the partition there."""
         tp, state = poison.topic_partition, part.state
-        next_offset = next_behind(poison.next_offset, poison.offset, state.high_watermark)
+        next_offset = offset_after_damage(poison.next_offset, poison.offset, state.high_watermark)
         chunk.poison = replace(poison, next_offset=next_offset)
         chunk.size_bytes += len(poison.raw)
         if self._settings.skip_poison and next_offset is not None:

@@ -47,7 +47,7 @@ class Tries:
         """Reset the count of failures after progress."""
         self._failures = 0
 
-    def look(self) -> Callable[[], None]:
+    def start_lookup(self) -> Callable[[], None]:
         """Start a metadata lookup; return a callback for "no such partition".
 
         If no broker responds, the partition is not known to be missing.

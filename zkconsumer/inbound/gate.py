@@ -24,8 +24,8 @@ from zkconsumer.inbound.table import (
 
 log = logging.getLogger(__name__)
 
-_LOOKS: Final = 8
-_LOOK_MAX_MS: Final = 500
+_CHECKS: Final = 8
+_CHECK_MAX_MS: Final = 500
 _CLOSE_S: Final = 1.0
 _CROWDED: Final = "closed waiting connections to make room for others"
 
@@ -96,10 +96,10 @@ class Gate:
         self._listener: Listener | None = None
         self._empty = asyncio.Event()
         self._empty.set()
-        self._next_look: asyncio.TimerHandle | None = None
+        self._next_check: asyncio.TimerHandle | None = None
         self._last_call: asyncio.TimerHandle | None = None
         shortest_ms = min(limits.head_ms, limits.body_ms, limits.next_ms, limits.reading_ms)
-        self._look_s = min(_LOOK_MAX_MS, max(10, shortest_ms // _LOOKS)) / 1000
+        self._check_interval_s = min(_CHECK_MAX_MS, max(10, shortest_ms // _CHECKS)) / 1000
 
     def now_ms(self) -> int:
         """Return the current time."""
@@ -108,7 +108,7 @@ class Gate:
     def open(self, listening: socket.socket) -> None:
         """Start to accept on a socket, in the running event loop."""
         self._listener = Listener(listening, self._take, relieve=self._relieve, paced=self._paced)
-        self._look()
+        self._check()
 
     def stop_accepting(self, grace_s: float) -> None:
         """Accept no more, and close the connections that wait for a request.
@@ -128,7 +128,7 @@ class Gate:
         for number in list(self._protocols):
             self._cut(number)
         await self.emptied(_CLOSE_S)
-        for timer in (self._next_look, self._last_call):
+        for timer in (self._next_check, self._last_call):
             if timer is not None:
                 timer.cancel()
 
@@ -185,8 +185,10 @@ class Gate:
         if number is not None:
             self._cut(number)
 
-    def _look(self) -> None:
-        self._next_look = asyncio.get_running_loop().call_later(self._look_s, self._look)
+    def _check(self) -> None:
+        self._next_check = asyncio.get_running_loop().call_later(
+            self._check_interval_s, self._check
+        )
         now_ms, buffered = self.now_ms(), {}
         for number, protocol in list(self._protocols.items()):
             progress = protocol.progress()

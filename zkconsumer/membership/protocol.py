@@ -162,7 +162,7 @@ class Membership(Protocol):
         ...
 
     def close(self, timeout_ms: int) -> None:
-        """Run ``unsubscribe``, finish the commits, then ask the threads to stop.
+        """Run ``unsubscribe``, finish the commits, then request that the threads stop.
 
         Takes no longer than ``timeout_ms``, whatever the network does. The handler's first error
         is raised at the end.

@@ -1,7 +1,7 @@
 """A connector's spans for OpenTelemetry: joins, rebalances with their steps, fetches, commits.
 
 The only importer of ``opentelemetry``, of which the API is enough (extra ``tracing``): without an
-SDK it does nothing. Events are reported when they end, so a span is created with explicit begin and
+SDK it does nothing. Events are reported when they end, so a span is created with explicit start and
 end times; only steps have a parent, the span of their rebalance.
 
 Attributes follow OpenTelemetry's messaging conventions where these define them; the names of others
@@ -221,7 +221,7 @@ class SpanObserver:
         parent: "Context | None" = None,
         is_client: bool = False,
     ) -> "Context":
-        """Create a span with its begin and end; return the context for its children."""
+        """Create a span with its start and end; return the context for its children."""
         trace, (began_ms, ended_ms) = self._trace, times
         span = self._tracer.start_span(
             f"zkconsumer.{operation}",

@@ -49,26 +49,26 @@ class _Strand:
     """The unwritten messages of one target partition."""
 
     outgoing: OutgoingRecords = field(default_factory=OutgoingRecords)
-    stretches: deque[_OffsetRun] = field(default_factory=deque)
+    ranges: deque[_OffsetRun] = field(default_factory=deque)
 
     def add(self, source: TopicPartition, runs: Iterable[Run]) -> None:
         """Record the source offsets of messages that were added."""
-        if self.stretches and self.stretches[-1].source == source:
-            self.stretches[-1].runs.extend(runs)
+        if self.ranges and self.ranges[-1].source == source:
+            self.ranges[-1].runs.extend(runs)
         else:
-            self.stretches.append(_OffsetRun(source, deque(runs)))
+            self.ranges.append(_OffsetRun(source, deque(runs)))
 
     def take(self, count: int) -> list[tuple[TopicPartition, tuple[Run, ...]]]:
         """Remove the first ``count`` messages; return their source offsets."""
         self.outgoing.drop(count)
         taken: list[tuple[TopicPartition, tuple[Run, ...]]] = []
         while count:
-            front = self.stretches[0]
+            front = self.ranges[0]
             runs = front.take(count)
             count -= sum(until - start for start, until in runs)
             taken.append((front.source, runs))
             if not front.runs:
-                self.stretches.popleft()
+                self.ranges.popleft()
         return taken
 
 
@@ -91,7 +91,7 @@ class MirrorBatch:
 
     def __init__(self) -> None:
         self._strands: dict[TopicPartition, _Strand] = {}
-        self._behind: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
         self.size_bytes = 0
         self.count = 0
 
@@ -101,7 +101,7 @@ class MirrorBatch:
         records: Sequence[ConsumerRecord],
         locations: Mapping[TopicPartition, Sequence[int]],
         *,
-        behind: int,
+        next_offset: int,
         with_headers: bool = True,
     ) -> None:
         """Add messages of a source partition that go to several target partitions.
@@ -110,10 +110,10 @@ class MirrorBatch:
             source: the partition.
             records: the messages in offset order, after those already added.
             locations: the indexes of the messages for each target, ascending.
-            behind: the position after them, once all are written.
+            next_offset: the position after them, once all are written.
             with_headers: whether to keep their headers.
         """
-        self._behind[source] = behind
+        self._ends[source] = next_offset
         self.count += len(records)
         for target, indexes in locations.items():
             if not indexes:
@@ -142,7 +142,7 @@ class MirrorBatch:
         piece: RecordSlice,
         target: TopicPartition,
         *,
-        behind: int,
+        next_offset: int,
         with_headers: bool = True,
     ) -> tuple[Run, ...]:
         """Add messages of a source partition that go to one target partition; return their offsets.
@@ -151,10 +151,10 @@ class MirrorBatch:
             source: the partition.
             piece: at least one message, after those already added.
             target: the target partition.
-            behind: the position after them, once all are written.
+            next_offset: the position after them, once all are written.
             with_headers: whether to keep their headers.
         """
-        self._behind[source] = behind
+        self._ends[source] = next_offset
         self.count += len(piece)
         self.size_bytes += piece.size_bytes
         strand = self._strands.setdefault(target, _Strand())
@@ -187,13 +187,13 @@ class MirrorBatch:
 
     def extend(self, other: "MirrorBatch") -> None:
         """Append another batch, which must be wholly unwritten."""
-        self._behind |= other._behind  # noqa: SLF001 - an instance of this class
+        self._ends |= other._ends  # noqa: SLF001 - an instance of this class
         self.size_bytes += other.size_bytes
         self.count += other.count
         for target, strand in other._strands.items():  # noqa: SLF001
             known = self._strands.setdefault(target, _Strand())
             known.outgoing.extend(strand.outgoing)
-            for range_ in strand.stretches:
+            for range_ in strand.ranges:
                 known.add(range_.source, range_.runs)
 
     def rest(self) -> dict[TopicPartition, OutgoingRecords]:
@@ -219,7 +219,7 @@ class MirrorBatch:
 
     def next_of(self, target: TopicPartition) -> tuple[TopicPartition, int]:
         """Return the source partition and offset of the next message of a target."""
-        front = self._strands[target].stretches[0]
+        front = self._strands[target].ranges[0]
         return front.source, front.runs[0][0]
 
     def positions(self) -> dict[TopicPartition, int]:
@@ -227,9 +227,9 @@ class MirrorBatch:
 
         Until the first message is written or dropped, the position is that message's offset.
         """
-        found = dict(self._behind)
+        found = dict(self._ends)
         for strand in self._strands.values():
-            for range_ in strand.stretches:
+            for range_ in strand.ranges:
                 found[range_.source] = min(found[range_.source], range_.runs[0][0])
         return found
 

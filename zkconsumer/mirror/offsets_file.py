@@ -119,7 +119,7 @@ def _cut_partial_line(path: Path) -> None:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return
             _check_first_line(file.readline(_MOST_OF_A_LINE), path)
-        _truncate_behind_last_line(path)
+        _truncate_after_last_line(path)
     except OSError as error:
         raise ConfigError(f"--offsets-file {path}: {error.strerror}") from error
 
@@ -139,7 +139,7 @@ def _check_first_line(line: bytes, path: Path) -> None:
     )
 
 
-def _truncate_behind_last_line(path: Path) -> None:
+def _truncate_after_last_line(path: Path) -> None:
     with path.open("r+b") as file:
         end = file.seek(0, os.SEEK_END)
         at = end

@@ -208,11 +208,11 @@ def offsets_without_line(
     """
     found: dict[TopicPartition, int] = {}
     for target, of_target in _target_runs(landed):
-        listed, behind = 0, of_target[0][0]
+        listed, seen_until = 0, of_target[0][0]
         for start, until in of_target:
-            listed += max(0, until - max(start, behind))
-            behind = max(behind, until)
-        found[target] = max(behind, ends.get(target, behind)) - of_target[0][0] - listed
+            listed += max(0, until - max(start, seen_until))
+            seen_until = max(seen_until, until)
+        found[target] = max(seen_until, ends.get(target, seen_until)) - of_target[0][0] - listed
     return found
 
 
@@ -224,12 +224,12 @@ def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
     """
     found: dict[TopicPartition, int] = {}
     for target, of_target in _target_runs(dict.fromkeys(landed)):
-        behind = 0
+        seen_until = 0
         for start, until in of_target:
-            twice = min(until, behind) - start
+            twice = min(until, seen_until) - start
             if twice > 0:
                 found[target] = found.get(target, 0) + twice
-            behind = max(behind, until)
+            seen_until = max(seen_until, until)
     return found
 
 

@@ -40,7 +40,7 @@ _WAIT_MS = 500
 _COMMIT_TIMEOUT_MS = 5_000
 _LAST_COMMIT_MS = 3_000
 _CLOSE_TIMEOUT_MS = 6_000
-_LOOK_AT_OTHERS_MS = 1_000
+_ENDS_INTERVAL_MS = 1_000
 _QUOTA_PAUSE_S = 0.05
 
 Found = Mapping[TopicPartition, RecordSlice]
@@ -169,7 +169,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 committed_ms = now_ms
                 self._commit(self._all_due())
             if self._ledger.missing():
-                self._look_at_ends(consumer, pipeline, now_ms)
+                self._record_ends_reached(consumer, pipeline, now_ms)
             if self._ledger.is_complete:
                 self._on_complete()
 
@@ -219,18 +219,18 @@ class MirrorStream(ConsumerRebalanceListener):
         source: TopicPartition,
         piece: RecordSlice,
         partitions: Sequence[int],
-        behind: int,
+        next_offset: int,
     ) -> Sequence[Run]:
         """Add a partition's polled messages; return their offsets."""
         with_headers = self._settings.with_headers
         location = self._router.location(source, partitions)
         if location is not None:
             return batch.add_slice(
-                source, piece, location, behind=behind, with_headers=with_headers
+                source, piece, location, next_offset=next_offset, with_headers=with_headers
             )
         records = piece.records(RecordOrigin(source))
         locations = self._router.locations(source, [record.key for record in records], partitions)
-        batch.add(source, records, locations, behind=behind, with_headers=with_headers)
+        batch.add(source, records, locations, next_offset=next_offset, with_headers=with_headers)
         return runs_of([record.offset for record in records])
 
     def _written(self, batch: MirrorBatch) -> None:
@@ -275,9 +275,11 @@ class MirrorStream(ConsumerRebalanceListener):
             self._source_counts[source.topic] = known
         return known
 
-    def _look_at_ends(self, consumer: SliceConsumer, pipeline: WritePipeline, now_ms: int) -> None:
+    def _record_ends_reached(
+        self, consumer: SliceConsumer, pipeline: WritePipeline, now_ms: int
+    ) -> None:
         """Record ends that we reached without a further message, or that others reached."""
-        if now_ms - self._last_read_ms < _LOOK_AT_OTHERS_MS:
+        if now_ms - self._last_read_ms < _ENDS_INTERVAL_MS:
             return
         self._last_read_ms = now_ms
         is_idle = pipeline.is_idle

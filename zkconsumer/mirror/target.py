@@ -111,9 +111,9 @@ class Target:
         """
         known = self._topics.get(topic)
         if known is None or max(len(known.partitions), known.wanted) < wanted:
-            found = self._look(topic) or self._make(topic, wanted)
+            found = self._read_partitions(topic) or self._make(topic, wanted)
         elif self._clock.now_ms() - known.seen_ms >= MAX_AGE_MS:
-            found = self._look_again(topic, known)
+            found = self._refresh_partitions(topic, known)
         else:
             return known.partitions
         self._topics[topic] = _Topic(found, wanted, self._clock.now_ms())
@@ -128,18 +128,18 @@ class Target:
         """Close all connections. Idempotent."""
         self._closing.close()
 
-    def _look(self, topic: str) -> tuple[int, ...]:
+    def _read_partitions(self, topic: str) -> tuple[int, ...]:
         view = self._client.view([topic], timeout_ms=self._limit_ms)
         found = {tp.partition for tp in (*view.leaders, *view.leaderless) if tp.topic == topic}
         return tuple(sorted(found))
 
-    def _look_again(self, topic: str, known: _Topic) -> tuple[int, ...]:
+    def _refresh_partitions(self, topic: str, known: _Topic) -> tuple[int, ...]:
         """Return the partitions of a topic, more than are known, or those that are known.
 
         Fewer are those of a broker that has just started, or of a new topic of the same name.
         """
         try:
-            found = self._look(topic)
+            found = self._read_partitions(topic)
         except (TransportError, BrokerError):
             return known.partitions  # the writer notices when brokers are unreachable
         return found if len(found) > len(known.partitions) else known.partitions
@@ -161,7 +161,7 @@ class Target:
         except ConfigError as error:
             # Other topics may be mirrored already: it is not a failure to start.
             raise MirrorError(f"topic {topic} can't be created in the target: {error}") from error
-        return self._look(topic)
+        return self._read_partitions(topic)
 
     @property
     def _limit_ms(self) -> int:

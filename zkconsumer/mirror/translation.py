@@ -57,8 +57,8 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
         if first is not None:
             firsts[target] = min(first, firsts.get(target, first))
     read = reached.copy()
-    for said in (line for line in lines if isinstance(line, ReadUntil)):
-        read[said.source] = max(read.get(said.source, 0), said.offset)
+    for until in (line for line in lines if isinstance(line, ReadUntil)):
+        read[until.source] = max(read.get(until.source, 0), until.offset)
     not_yet = frozenset(tp for tp, offset in committed.items() if read.get(tp, 0) < offset)
     return GroupTranslation(
         offsets={target: firsts.get(target, end) for target, end in ends.items()},

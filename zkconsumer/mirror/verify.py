@@ -146,12 +146,12 @@ class _Comparison:
         until = lines.until if committed is None else committed
         proof = MirroredPartition(tp, lines.start, until)
         # Deleted messages can't be compared; their number is taken from the lines.
-        for gone, behind in ((lines.start, min(start, until)), (max(end, lines.start), until)):
-            for at in range(gone, behind, _WINDOW):
-                proof.unproven += len(lines.locations(at, min(at + _WINDOW, behind)))
-        first, behind = max(lines.start, start), min(until, end)
-        for at in range(first, behind, _WINDOW):
-            self._prove_range(proof, lines, at, min(at + _WINDOW, behind))
+        for gone, stop in ((lines.start, min(start, until)), (max(end, lines.start), until)):
+            for at in range(gone, stop, _WINDOW):
+                proof.unproven += len(lines.locations(at, min(at + _WINDOW, stop)))
+        first, stop = max(lines.start, start), min(until, end)
+        for at in range(first, stop, _WINDOW):
+            self._prove_range(proof, lines, at, min(at + _WINDOW, stop))
         return proof
 
     def _prove_range(self, proof: MirroredPartition, lines: Lines, start: int, until: int) -> None:
@@ -166,8 +166,8 @@ class _Comparison:
             if self._target_starts[location[0]] <= location[1] < self.target_ends[location[0]]
         }
         found: dict[TargetOffset, bytes] = {}
-        for target, (first, behind) in ranges_of(wanted, gap=_NEAR):
-            for record in self._read(self._target, target, first, behind):
+        for target, (first, stop) in ranges_of(wanted, gap=_NEAR):
+            for record in self._read(self._target, target, first, stop):
                 if (target, record.offset) in wanted:
                     found[target, record.offset] = digest_of(record.key, record.value)
         proof.judge(digests, locations, found, self._target_starts)

@@ -280,7 +280,7 @@ class Wakeup:
 class Runs(Sequence[Record]):
     """Runs of one partition: of a chunk, or taken of what was fetched; immutable.
 
-    As a sequence it makes its records anew each time, and all of them for a single one. For the
+    As a sequence it creates its records again each time, and all of them for a single one. For the
     rest see ``records.slices.RecordSlice``.
     """
 
@@ -396,7 +396,7 @@ class Queue:
         """The head, if ``head`` returned it or Python put it; else None."""
     def remove(self) -> None:
         """Remove ``named_head``; a chunk is pending from then on."""
-    def done_with(self, item: object) -> None: ...
+    def release(self, item: object) -> None: ...
     def named_items(self) -> list[object]:
         """Return all items that Python put, and the native chunk that ``head`` returned."""
     def discard(self) -> None:
@@ -452,7 +452,7 @@ class NativeCursor(Generic[K, V]):
     @chunk.setter
     def chunk(self, chunk: Any) -> None: ...
     @property
-    def is_through(self) -> bool: ...
+    def is_exhausted(self) -> bool: ...
     def __iter__(self) -> Iterator[Message[K, V]]: ...
     def __next__(self) -> Message[K, V]: ...
     def iterate(self, slow: Callable[[], Message[K, V]]) -> Iterator[Message[K, V]]: ...
@@ -711,7 +711,7 @@ class RecordIterator(Iterator[AnyRecord]):
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> AnyRecord: ...
-    def _look_around(self) -> bool:
+    def _find_next(self) -> bool:
         """See there; a subclass has it."""
 
 _Binaries = tuple[memoryview | None, memoryview | None, memoryview | None]

@@ -170,7 +170,7 @@ cdef class NativeCursor:
             self.cursor = position.cursor
 
     @property
-    def is_through(self):
+    def is_exhausted(self):
         cdef ChunkPosition position = self._position()
         cdef size_t index
         if position.records is None:

@@ -102,7 +102,7 @@ cdef class RecordIterator:
             record = None if self._walk is None else _next_in(self._walk)
             if record is not None:
                 return record
-            if not self._look_around():
+            if not self._find_next():
                 raise StopIteration
 
 

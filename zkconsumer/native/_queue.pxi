@@ -342,7 +342,7 @@ cdef class Queue:
         del self.items[number]
         self.notify_capacity()
 
-    def done_with(self, item):
+    def release(self, item):
         if self.pending is item:
             zk_queue_done(self.queue)
             self.pending = None

@@ -188,7 +188,7 @@ class BrokerDialer:
         found = self._find(broker, deadline_ms, connect)
         connection = found.connection or connect(deadline_ms)
         if not self._security.uses_sasl:
-            return self._handed_over(connection, found, None)
+            return self._negotiated(connection, found, None)
         try:
             session = self._authenticated(connection, found, deadline_ms)
         except ClosedOnCredentials:
@@ -201,7 +201,7 @@ class BrokerDialer:
             except ClosedOnCredentials as error:
                 self._check_running(broker)
                 raise SaslAuthenticationFailedError(f"{error}, twice") from error
-        return self._handed_over(connection, found, session)
+        return self._negotiated(connection, found, session)
 
     def _authenticated(
         self, connection: BrokerConnection, found: NegotiatedVersions, deadline_ms: int
@@ -227,7 +227,7 @@ class BrokerDialer:
         except ClosedBeforeSasl as error:
             if self._security.sasl_mechanism != GSSAPI:
                 raise
-            return self._find_behind_tickets(broker, deadline_ms, connect, error)
+            return self._find_after_tickets(broker, deadline_ms, connect, error)
 
     def _search(
         self,
@@ -250,7 +250,7 @@ class BrokerDialer:
             clock=self._clock,
         )
 
-    def _find_behind_tickets(
+    def _find_after_tickets(
         self,
         broker: Broker,
         deadline_ms: int,
@@ -288,7 +288,7 @@ class BrokerDialer:
             found.connection.close()
         return NegotiatedVersions(found.versions, found.fact, None)
 
-    def _handed_over(
+    def _negotiated(
         self, connection: BrokerConnection, found: NegotiatedVersions, sasl: "SaslSession | None"
     ) -> NegotiatedConnection:
         broker = connection.broker

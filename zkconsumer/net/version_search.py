@@ -111,7 +111,7 @@ class VersionSearch:
             except ConnectionLost:
                 self._check_running()
                 found = self._after_close(probe)
-            except _ClosedBehind:
+            except _ClosedAfterResponse:
                 self._check_running()
                 silent += 1
                 if silent > 1:
@@ -124,7 +124,7 @@ class VersionSearch:
         sent = [self._send(probe, self.deadline_ms)]
 
         def once_more(_: ZkConsumerError | None) -> _SentProbe | None:
-            if sum(each.is_open for each in sent) > 1:
+            if sum(probe.is_open for probe in sent) > 1:
                 return None
             sent.append(self._send(probe, self.clock.now_ms() + min(quiet_ms, self._left_ms())))
             return sent[-1]
@@ -172,7 +172,7 @@ class VersionSearch:
         if heartbeat is None or heartbeat.first > 0:
             raise UnsupportedVersion(
                 f"{self.broker}: does not support Heartbeat version 0, which a client must send "
-                "before it can ask for versions"
+                "before it can request versions"
             )
 
     def _lookup(self, probe: Probe) -> bytes:
@@ -189,7 +189,7 @@ class VersionSearch:
     def _after_close(self, probe: Probe) -> Probe:
         if self.before_sasl and probe.version == 0:
             raise ClosedBeforeSasl(
-                f"{self.broker}: closes the connection when asked for its versions: it is down "
+                f"{self.broker}: closes the connection when its versions are requested: it is down "
                 "behind a proxy, or its port requires TLS (security_protocol), or it is older than "
                 "Kafka 0.10, whose only SASL mechanism is GSSAPI"
             )
@@ -217,7 +217,7 @@ class VersionSearch:
             return found
         try:
             again = self._request(SECOND_PROBE)
-        except (ConnectionLost, _ClosedBehind):
+        except (ConnectionLost, _ClosedAfterResponse):
             self._check_running()
             return found
         if isinstance(again, Probe):
@@ -243,7 +243,7 @@ class VersionSearch:
         )
 
 
-class _ClosedBehind(Exception):
+class _ClosedAfterResponse(Exception):
     """The broker responded to the probe, but closed the connection on the next request."""
 
 
@@ -282,7 +282,7 @@ class _SentProbe:
 
         Raises:
             ZkConsumerError: as ``VersionSearch.run``; ``ConnectionLost``: there was no response.
-            _ClosedBehind: the connection was closed after a response.
+            _ClosedAfterResponse: the connection was closed after a response.
         """
         found, error, self._error = self._found, self._error, None
         if not isinstance(found, NegotiatedVersions) or found.connection is None:
@@ -312,7 +312,7 @@ class _SentProbe:
         except StopIteration as end:
             self._found = end.value
         except ConnectionLost as error:
-            self._error = _ClosedBehind() if self._is_answered else error
+            self._error = _ClosedAfterResponse() if self._is_answered else error
         except ZkConsumerError as error:
             self._error = error
         return Received.ALL

@@ -147,12 +147,12 @@ class MailTarget:
             # A str is smtplib's own error about a line that is too long.
             reply = error.smtp_error
             is_text = isinstance(reply, str)
-            said = reply if isinstance(reply, str) else reply.decode("utf-8", "replace")
-            said = printable(said[:_SHOWN_CHARS])
+            text = reply if isinstance(reply, str) else reply.decode("utf-8", "replace")
+            text = printable(text[:_SHOWN_CHARS])
             # A refused login can be fixed on the server.
             is_passing = is_text or isinstance(error, smtplib.SMTPAuthenticationError)
             code = 0 if is_passing else error.smtp_code
-            raise self._error(code, f"{error.smtp_code} {said}") from None
+            raise self._error(code, f"{error.smtp_code} {text}") from None
         except (OSError, ValueError) as error:
             reason = printable(str(error))[:_SHOWN_CHARS] or type(error).__name__
             raise self._error(0, reason) from None

@@ -101,7 +101,7 @@ def offset_dialer(
     )
 
 
-class _Running:
+class _CallInProgress:
     """A call in progress, and how to interrupt it."""
 
     def __init__(
@@ -120,11 +120,11 @@ class _Running:
         return max(1, min(self._settings.timeout_ms, self.deadline.left_ms))
 
     def round(
-        self, lookup: RoundRequest[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
+        self, request: RoundRequest[T], brokers: Sequence[Broker], reasons: dict[Broker, str]
     ) -> RequestRound[T]:
         """Create a round of requests to some brokers."""
         return RequestRound(
-            lookup,
+            request,
             pool=self.pool,
             brokers=brokers,
             deadline=self.deadline,
@@ -141,7 +141,7 @@ class _Running:
 class CoordinatorAttempt:
     """One attempt of a call, with its coordinator."""
 
-    def __init__(self, broker: Broker, running: _Running) -> None:
+    def __init__(self, broker: Broker, running: _CallInProgress) -> None:
         self.broker = broker
         self._running = running
 
@@ -161,10 +161,10 @@ class CoordinatorAttempt:
         Raises:
             ZkConsumerError: as ``request``.
         """
-        lookup: RoundRequest[R] = RoundRequest(
+        read_request: RoundRequest[R] = RoundRequest(
             what="offsets", request=request, read=lambda _, response: response
         )
-        attempt = self._running.round(lookup, [self.broker], {})
+        attempt = self._running.round(read_request, [self.broker], {})
         try:
             return attempt.request()
         except (TransportError, ProtocolError) as error:
@@ -210,7 +210,7 @@ class CoordinatorChannel:
         self._coordinator: Broker | None = None
         # Reentrant: a signal handler may shut down in the middle of a call.
         self._lock = threading.RLock()
-        self._running: _Running | None = None
+        self._running: _CallInProgress | None = None
         self._fetching_stopped = False
         self._closed = False
 
@@ -268,17 +268,19 @@ class CoordinatorChannel:
         if pool is not None:
             pool.stop()
 
-    def _begin(self, *, fetching: bool) -> _Running:
+    def _begin(self, *, fetching: bool) -> _CallInProgress:
         with self._lock:
             if self._closed or (fetching and self._fetching_stopped):
                 raise ConnectionLost(f"group {self.group_id}: the offset channel is closed")
             if self._pool is None or self._pool.stopped:
                 pool = ConnectionPool(self._access.dialer, self._clock)
                 self._pool, self._coordinator = pool, None
-            self._running = _Running(self._pool, self._settings, self._clock, fetching=fetching)
+            self._running = _CallInProgress(
+                self._pool, self._settings, self._clock, fetching=fetching
+            )
             return self._running
 
-    def _run(self, running: _Running, exchange: Exchange, tries: int | None) -> None:
+    def _run(self, running: _CallInProgress, exchange: Exchange, tries: int | None) -> None:
         call = st.CoordinatorCall(
             inherited=self._coordinator is not None,
             tries=tries,
@@ -297,7 +299,7 @@ class CoordinatorChannel:
         if isinstance(action, st.RequestFailed):
             raise self._given_up(action)
 
-    def _try(self, running: _Running, exchange: Exchange) -> st.AttemptResult:
+    def _try(self, running: _CallInProgress, exchange: Exchange) -> st.AttemptResult:
         known, self._coordinator = self._coordinator, None
         try:
             found = known or self._look_up(running)
@@ -314,7 +316,7 @@ class CoordinatorChannel:
         finally:
             running.pool.keep(self._coordinator)
 
-    def _look_up(self, running: _Running) -> Broker | st.AttemptResult:
+    def _look_up(self, running: _CallInProgress) -> Broker | st.AttemptResult:
         """Look up the coordinator: request it from brokers in random order until one responds."""
         try:
             brokers = list(self._access.list_brokers())
@@ -330,7 +332,7 @@ class CoordinatorChannel:
         except (TransportError, RemoteProtocolError):
             failures = lookup.failures.values()
             hung_up = sum(isinstance(failure, ConnectionLost) for failure in failures)
-            reason = _some(sorted(reasons.values()))
+            reason = _summary(sorted(reasons.values()))
             return st.AttemptResult(reason=reason, all_hung_up=hung_up == len(brokers))
         if isinstance(reported.coordinator, Broker):
             log.debug("group %s: offsets are with %s", self.group_id, reported.coordinator)
@@ -369,7 +371,7 @@ def _described(broker: Broker, error: Exception) -> str:
     return text if str(broker) in text else f"{broker}: {text}"
 
 
-def _some(failures: Sequence[str]) -> str:
+def _summary(failures: Sequence[str]) -> str:
     shown = "; ".join(failures[:_SHOWN_FAILURES])
     more = len(failures) - _SHOWN_FAILURES
     return f"{shown}; and {more} more" if more > 0 else shown or "no broker was tried"

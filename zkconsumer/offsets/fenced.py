@@ -51,9 +51,9 @@ class OwnerGuard(Protocol):
         ...
 
     def owner_nodes(
-        self, partitions: Sequence[TopicPartition], /, *, anew: bool = False
+        self, partitions: Sequence[TopicPartition], /, *, refresh: bool = False
     ) -> dict[TopicPartition, ZNode | None]:
-        """Return the current owner nodes; with ``anew`` read all of them again."""
+        """Return the current owner nodes; with ``refresh`` read all of them again."""
         ...
 
 
@@ -118,14 +118,14 @@ class FencedCommit:
             SessionLost: the session ended.
         """
         self._offsets = offsets
-        self._check_owners(list(offsets), anew=False)
+        self._check_owners(list(offsets), refresh=False)
         self._judge([tp for tp in self._due() if tp not in self._known])
         for _ in range(MAX_ROUNDS):
             self._make_parents()
             changed = self._send(self._due())
             if not changed:
                 break
-            self._check_owners(changed, anew=True)
+            self._check_owners(changed, refresh=True)
             self._judge([tp for tp in changed if tp not in self._outcome])
         for tp in self._due():
             self._outcome[tp] = self._unwritten_text(tp)
@@ -136,8 +136,8 @@ class FencedCommit:
 
     # --- reading and judging ------------------------------------------------------------------
 
-    def _check_owners(self, partitions: Sequence[TopicPartition], *, anew: bool) -> None:
-        for tp, node in self._guard.owner_nodes(partitions, anew=anew).items():
+    def _check_owners(self, partitions: Sequence[TopicPartition], *, refresh: bool) -> None:
+        for tp, node in self._guard.owner_nodes(partitions, refresh=refresh).items():
             if node is not None and node.ephemeral_owner == self._session_id:
                 self._owner_versions[tp] = node.version
             else:

@@ -73,7 +73,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         "How long `send` and `partitions_for` wait for the topic's metadata, and for buffer memory."
     ),
     ConfigKey("allow.auto.create.topics", "bool", default=True, since="0.11.0").means(
-        "Whether brokers that are configured so create a missing topic; older ones are not asked."
+        "Whether brokers with automatic topic creation create a missing topic; not requested of "
+        "older ones."
     ),
     ConfigKey("metadata.max.age.ms", "int", default=300_000, low=1, since="0.8.2").means(
         "How often to look for new partitions. A new leader is noticed at once."

@@ -20,7 +20,7 @@ from zkconsumer.records.batch_header import (
 from zkconsumer.records.batch_records import read_records
 from zkconsumer.records.bounded import OverBound
 from zkconsumer.records.codecs import Codec, decompress
-from zkconsumer.records.entries import Entry, Gathered, entry_at, offset_behind, unplaced
+from zkconsumer.records.entries import Entry, Gathered, entry_at, offset_after, unplaced
 from zkconsumer.records.memory import headers_bytes, records_bytes
 from zkconsumer.records.rows import Headers
 from zkconsumer.records.transactions import CommittedFilter, Marker, marker_of
@@ -183,4 +183,4 @@ def _body(
 
 def _placed(error: CorruptRecord, data: bytes, entry: Entry, header: BatchHeader) -> CorruptRecord:
     what = f"batch from offset {entry.offset}"
-    return entry.placed(error, data, what, offset_behind(header.last_offset))
+    return entry.placed(error, data, what, offset_after(header.last_offset))

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.castagnoli import crc32c
-from zkconsumer.records.entries import HEADER_BYTES, Entry, offset_at, offset_behind
+from zkconsumer.records.entries import HEADER_BYTES, Entry, offset_after, offset_at
 
 MAGIC = 2
 BATCH_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
@@ -130,7 +130,7 @@ def _likely_next(data: bytes, entry: Entry) -> int | None:
     if len(data) - entry.stop > _MAGIC_AT:
         if data[entry.stop + _MAGIC_AT] != MAGIC:
             # A message follows, so this is a message, too: its offset is its last one.
-            return offset_behind(entry.offset)
+            return offset_after(entry.offset)
         following = offset_at(memoryview(data)[entry.stop :])
         if following is not None and following > entry.offset:
             return following
@@ -138,5 +138,5 @@ def _likely_next(data: bytes, entry: Entry) -> int | None:
         return None
     header = BatchHeader._make(BATCH_HEADER.unpack_from(data, entry.position))
     if 0 <= header.last_offset_delta == header.record_count - 1:
-        return offset_behind(header.last_offset)
+        return offset_after(header.last_offset)
     return None

@@ -19,7 +19,7 @@ Source: Kafka 0.11 and 3.9 ``DefaultRecord``; KIP-82, KIP-98.
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import TimestampType
 from zkconsumer.records.batch_header import BatchHeader
-from zkconsumer.records.entries import offset_behind, unplaced
+from zkconsumer.records.entries import offset_after, unplaced
 from zkconsumer.records.rows import Headers, Row
 from zkconsumer.records.varint import read_varint, read_varlong
 
@@ -85,7 +85,7 @@ def read_records(
                     f"record is damaged inside: {error}",
                     offset=offset,
                     position=position,
-                    next_offset=offset_behind(offset),
+                    next_offset=offset_after(offset),
                 )
             if headers:
                 found.headers[len(rows)] = headers

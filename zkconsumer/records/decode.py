@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from zkconsumer.errors import CorruptRecord, without_frames
 from zkconsumer.records.batch import GatheredBatches, is_before_fetch_offset, read_batches
 from zkconsumer.records.batch_header import MAGIC, NO_LEADER_EPOCH, corrupt_batch
-from zkconsumer.records.entries import cut_off_entry, entry_at, offset_behind
+from zkconsumer.records.entries import cut_off_entry, entry_at, offset_after
 from zkconsumer.records.legacy import MAGICS, read_messages
 from zkconsumer.records.rows import Headers, Rows
 from zkconsumer.records.transactions import CommittedFilter, IsolationLevel
@@ -146,7 +146,7 @@ def _read_alike(data: bytes, position: int, gathered: GatheredBatches) -> int:
     error = corrupt_batch(data, entry, f"record format with magic {entry.magic} is not supported")
     if error.next_offset is None:
         # Nothing indicates a batch, so it counts as a message, with one offset.
-        error.next_offset = offset_behind(entry.offset)
+        error.next_offset = offset_after(entry.offset)
     if is_before_fetch_offset(error, gathered.fetch_offset):
         return entry.stop
     raise error

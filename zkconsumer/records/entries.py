@@ -46,25 +46,27 @@ class Entry(NamedTuple):
             reason,
             offset=self.offset,
             position=self.position,
-            next_offset=offset_behind(self.offset) if can_skip else None,
+            next_offset=offset_after(self.offset) if can_skip else None,
             raw=data[self.position : self.stop],
         )
 
-    def placed(self, error: CorruptRecord, data: bytes, what: str, behind: int) -> CorruptRecord:
+    def placed(
+        self, error: CorruptRecord, data: bytes, what: str, next_offset: int
+    ) -> CorruptRecord:
         """Return an error from inside this entry, with its position in the whole record set.
 
         Args:
             error: the error; without an offset, it concerns everything inside.
             data: the record set.
             what: the name of the entry, for the message about a record inside.
-            behind: the offset at which reading can continue, unless the error has one.
+            next_offset: the offset at which reading can continue, unless the error has one.
         """
         is_inside = error.offset >= 0
         return type(error)(
             f"in the {what}: {error.reason}" if is_inside else error.reason,
             offset=error.offset if is_inside else self.offset,
             position=self.position,
-            next_offset=behind if error.next_offset is None else error.next_offset,
+            next_offset=next_offset if error.next_offset is None else error.next_offset,
             raw=data[self.position : self.stop],
         )
 
@@ -120,10 +122,10 @@ class Gathered:
     def advance(self, offset: int) -> None:
         """Record that the entry at ``offset`` has been read."""
         if offset >= self.next_offset:
-            self.next_offset = offset_behind(offset)
+            self.next_offset = offset_after(offset)
 
 
-def offset_behind(offset: int) -> int:
+def offset_after(offset: int) -> int:
     """Return the offset after this one, at most the largest int64: this one may be corrupt."""
     return min(offset + 1, _MAX_OFFSET)
 
@@ -179,4 +181,4 @@ def cut_off_entry(data: bytes | memoryview) -> CutOff | None:
         return None
     # Only up to magic 1 is an entry's offset that of its last message.
     is_last = offset >= 0 and len(data) > _MAGIC_AT and data[_MAGIC_AT] in (0, 1)
-    return CutOff(whole, offset_behind(offset) if is_last else None)
+    return CutOff(whole, offset_after(offset) if is_last else None)

@@ -32,7 +32,7 @@ from zkconsumer.records.entries import (
     Entry,
     Gathered,
     entry_at,
-    offset_behind,
+    offset_after,
     unplaced,
 )
 from zkconsumer.records.keyed import read_keyed
@@ -177,7 +177,7 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
             gathered.is_full = True
             return False
         what = f"compressed set up to offset {entry.offset}"
-        raise entry.placed(error, data, what, offset_behind(entry.offset)) from error
+        raise entry.placed(error, data, what, offset_after(entry.offset)) from error
     finally:
         _take_append_time(data, entry, gathered, count)
     return True

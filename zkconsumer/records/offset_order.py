@@ -128,11 +128,11 @@ def find_descent(data: memoryview, entry_position: SetPosition, end: int) -> Set
             return None
         if last >= end:
             return SetPosition(position, low, is_first)
-        here, behind = (
+        here, after = (
             SetPosition(position, low, is_first),
             SetPosition(stop, last + 1, is_first=False),
         )
-        before, (position, low, is_first) = _pass_messages(data, here, behind, end)
+        before, (position, low, is_first) = _pass_messages(data, here, after, end)
     return None
 
 
@@ -212,21 +212,21 @@ def trusted_range(
         entry = _entry_at(data, suspect.position)
         if entry is None or not entry.is_whole:
             break
-        behind = SetPosition(entry.stop, max(suspect.low, entry.last + 1), is_first=False)
+        after = SetPosition(entry.stop, max(suspect.low, entry.last + 1), is_first=False)
         if not _is_sound(data, entry):
-            behind = SetPosition(entry.stop, suspect.low, suspect.is_first)
+            after = SetPosition(entry.stop, suspect.low, suspect.is_first)
         elif reason := _fault(
             data, entry, suspect, high_watermark, is_again=is_again and entry.position == through
         ):
-            next_offset = _first_behind(data, entry, high_watermark, max_decompressed_bytes)
+            next_offset = _first_offset_after(data, entry, high_watermark, max_decompressed_bytes)
             is_below, is_in_front = entry.last < suspect.low, entry.position == through
-            is_behind = next_offset is None or next_offset > fetch_offset
-            if is_in_front and (is_again or is_below) and not is_behind:
+            is_after_fetch = next_offset is None or next_offset > fetch_offset
+            if is_in_front and (is_again or is_below) and not is_after_fetch:
                 start = through = entry.stop
-                behind = SetPosition(entry.stop, suspect.low, is_first=True)
+                after = SetPosition(entry.stop, suspect.low, is_first=True)
             elif is_in_front and is_again and is_below:
                 through = entry.stop
-                behind = SetPosition(entry.stop, suspect.low, is_first=True)
+                after = SetPosition(entry.stop, suspect.low, is_first=True)
             else:
                 kind = BeyondEnd if entry.last >= high_watermark else CorruptRecord
                 error = kind(
@@ -237,7 +237,7 @@ def trusted_range(
                     raw=bytes(data[entry.position : entry.stop]),
                 )
                 return TrustedRange(start, entry.position, error)
-        entry_position = behind
+        entry_position = after
     return TrustedRange(len(data) if through == len(data) else start, len(data), None)
 
 
@@ -257,7 +257,7 @@ def _fault(
         return f"{claim}, but the log ends at {high_watermark} (the high watermark)"
     if (entry.last if entry_position.is_first else entry.first) < entry_position.low:
         return f"{claim}, but does not follow offset {entry_position.low - 1}"
-    witnesses = list(_sound_behind(data, entry))
+    witnesses = list(_valid_entries_after(data, entry))
     if not witnesses or witnesses[0].first > entry.last:
         return ""
     if not is_again:
@@ -269,7 +269,7 @@ def _fault(
     return f"{claim}, but is followed by offset {witnesses[0].first}" if is_at_fault else ""
 
 
-def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
+def _valid_entries_after(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
     """Yield the next entries with a valid checksum, at most two; the last may be incomplete."""
     found, count = _entry_at(data, entry.stop), 0
     while found is not None and count < _WITNESSES:
@@ -279,11 +279,11 @@ def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
         found = _entry_at(data, found.stop) if found.is_whole else None
 
 
-def _first_behind(
+def _first_offset_after(
     data: memoryview, entry: _Entry, high_watermark: int, max_decompressed_bytes: int
 ) -> int | None:
     """Return the first offset of the next valid entry, or None; nothing readable precedes it."""
-    for found in _sound_behind(data, entry):
+    for found in _valid_entries_after(data, entry):
         if not found.is_whole or found.last >= high_watermark:
             continue
         is_plain = not data[found.position + _MAGIC_AT + 1] & CODEC_MASK

@@ -15,7 +15,7 @@ from zkconsumer.records.batch_header import NO_LEADER_EPOCH
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 from zkconsumer.records.decode import DecodedSet
-from zkconsumer.records.entries import offset_behind
+from zkconsumer.records.entries import offset_after
 from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.rows import Headers, Row, Rows
 from zkconsumer.records.transactions import IsolationLevel
@@ -86,7 +86,7 @@ class RowsPart:
         """See ``RecordSlice``."""
         headers, index = self._decoded.headers, self._start
         made: list[ConsumerRecord] = []
-        for stop, epoch in self._stretches():
+        for stop, epoch in self._epoch_runs():
             rows = self._decoded.records.plain[index:stop]
             if headers:
                 made += [
@@ -109,12 +109,12 @@ class RowsPart:
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:
         """See ``RecordSlice``."""
         found, at = [], self._start
-        for stop, epoch in self._stretches():
+        for stop, epoch in self._epoch_runs():
             found.append((at - self._start, epoch))
             at = stop
         return tuple(found)
 
-    def _stretches(self) -> Iterable[tuple[int, int]]:
+    def _epoch_runs(self) -> Iterable[tuple[int, int]]:
         """Yield the end index of each run of one epoch, with that epoch."""
         if self._start == self._stop:
             return
@@ -326,7 +326,7 @@ class FetchedRecords:
         if not parts:
             return RecordSlice(parts, cast("int", self.first_offset), NO_LEADER_EPOCH)
         last = parts[-1]
-        return RecordSlice(parts, offset_behind(cast("int", last.last_offset)), last.leader_epoch)
+        return RecordSlice(parts, offset_after(cast("int", last.last_offset)), last.leader_epoch)
 
     def take_records(self) -> tuple[Sequence[Record], int]:
         """Remove all records; return them in the form of a stream's chunk, and their memory.

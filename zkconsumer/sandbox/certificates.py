@@ -24,7 +24,7 @@ except ImportError as error:
         "the sandbox makes its certificates with trustme: pip install 'zkconsumer[sandbox]'"
     ) from error
 
-STORE_PASSWORD = "store-secret"  # noqa: S105 - of files that each sandbox creates anew
+STORE_PASSWORD = "store-secret"  # noqa: S105 - of files that each sandbox creates
 KEY_PASSWORD = "key-secret"  # noqa: S105 - as above
 
 

@@ -80,7 +80,7 @@ class ChildProcess:
             await_result(
                 lambda: is_frozen(self.pid),
                 timeout_ms=10_000,
-                complaint=lambda: f"process {self.pid} does not stop, though it was told to",
+                complaint=lambda: f"process {self.pid} does not stop, though it was sent a signal",
             )
         return sent
 

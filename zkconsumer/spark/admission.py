@@ -46,7 +46,7 @@ class BatchAdmission:
         self._frozen = None
 
     def next_end(
-        self, start: Offsets, latest: Offsets, begins: Offsets, *, now_ms: int
+        self, start: Offsets, latest: Offsets, earliest: Offsets, *, now_ms: int
     ) -> dict[TopicPartition, int]:
         """Return the next batch's end; ``start`` if none is due.
 
@@ -54,7 +54,7 @@ class BatchAdmission:
             start: the end of the last batch.
             latest: the ends of the logs. With Trigger.AvailableNow only those of the first call
                 count, and partitions created later are left for the next query.
-            begins: the earliest offsets of the partitions of ``latest`` that ``start`` lacks, and
+            earliest: the earliest offsets of the partitions of ``latest`` that ``start`` lacks, and
                 optionally of others; messages before them do not count.
             now_ms: the time of a monotonic clock.
 
@@ -65,7 +65,7 @@ class BatchAdmission:
             if self._frozen is None:
                 self._frozen = dict(latest)
             latest = self._frozen
-        origin = {**begins, **{tp: max(at, begins.get(tp, at)) for tp, at in start.items()}}
+        origin = {**earliest, **{tp: max(at, earliest.get(tp, at)) for tp, at in start.items()}}
         if self._is_put_off(origin, latest, now_ms):
             return dict(start)
         self._last_batch_ms = now_ms

@@ -81,7 +81,7 @@ def read_registered(address: ClusterAddress) -> BrokerList:
         ConnectFailed: no broker is registered; says why.
     """
     where = address.zookeeper_connect
-    assert where is not None, "an address has one way at least"
+    assert where is not None, "an address names brokers or ZooKeeper"
     store = open_zookeeper(address)
     try:
         found = read_brokers(store, None, protocol=address.broker_security.protocol)

@@ -45,7 +45,7 @@ class CheckpointFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedBatch:
     """A batch whose end is recorded.
 
     Attributes:
@@ -74,25 +74,25 @@ class Checkpoint:
         if _METADATA not in self._files.names(""):
             self._files.create(_METADATA, json.dumps({"id": str(uuid.uuid4())}).encode())
 
-    def last_planned(self) -> Planned | None:
+    def last_planned(self) -> PlannedBatch | None:
         """Read the last planned batch; None before the first."""
         numbers = self._numbers("offsets")
         return self.planned(max(numbers)) if numbers else None
 
-    def planned(self, number: int) -> Planned:
+    def planned(self, number: int) -> PlannedBatch:
         """Read a planned batch.
 
         Raises:
             ConfigError: the record was written by another kind of query, or another version.
         """
         path = f"offsets/{number}"
-        return Planned(number, _offsets(self._files.read(path), f"{self._where}/{path}"))
+        return PlannedBatch(number, _offsets(self._files.read(path), f"{self._where}/{path}"))
 
     def is_done(self, number: int) -> bool:
         """Return whether a batch is complete."""
         return number in self._numbers("commits")
 
-    def plan(self, batch: Planned, *, now_ms: int) -> None:
+    def plan(self, batch: PlannedBatch, *, now_ms: int) -> None:
         """Record a batch, before any of it is read.
 
         Raises:

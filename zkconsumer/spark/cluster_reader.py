@@ -141,7 +141,7 @@ class ClusterReader:
     def brokers(self) -> tuple[Broker, ...]:
         """Return all live brokers, as one of them lists them, or else the bootstrap brokers."""
         if self._view is None:
-            self._retrying(self._look)
+            self._retrying(self._read_view)
         return self._finder.brokers()
 
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
@@ -156,21 +156,21 @@ class ClusterReader:
             ConfigError: a topic or partition of the subscription does not exist.
         """
         for left in reversed(range(self._retries)):
-            view = self._retrying(self._look)
+            view = self._retrying(self._read_view)
             known = {*view.leaders, *view.leaderless}
             try:
                 found = subscription.wanted(known)
             except ConfigError as error:
                 if not left:
                     raise
-                log.warning("%s; asked again", error)
+                log.warning("%s; requesting again", error)
             else:
                 missing = self._seen.difference(known)
                 if not left or (view.brokers and not missing):
                     self._seen = frozenset(found)
                     return found
                 log.warning(
-                    "the cluster does not know %s; asked again",
+                    "the cluster does not know %s; requesting again",
                     f"{listed(sorted(missing))} any more" if missing else "of any broker",
                 )
             self._pause()
@@ -217,7 +217,10 @@ class ClusterReader:
                 return found
             if left <= 0 and self._clock.now_ms() - began_ms >= self._doubt_ms:
                 return found
-            log.warning("log ends before what was known of %s: asked again", listed(sorted(behind)))
+            log.warning(
+                "log ends before what was known of %s: requesting them again",
+                listed(sorted(behind)),
+            )
             self._pause(0 if left > 0 else _PATIENT_PAUSE_MS)
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
@@ -248,7 +251,7 @@ class ClusterReader:
     def _timed(
         self,
         times: Mapping[TopicPartition, int],
-        look: Callable[[TimeLookup, Mapping[TopicPartition, int]], OffsetsByTime],
+        search: Callable[[TimeLookup, Mapping[TopicPartition, int]], OffsetsByTime],
     ) -> Offsets:
         """Look up offsets by time; return the log's end if no record is as new."""
 
@@ -257,7 +260,7 @@ class ClusterReader:
             lookup = TimeLookup(
                 self._client(), timeout_ms=self._timeout_ms, isolation=self._isolation
             )
-            found = look(lookup, times)
+            found = search(lookup, times)
             for tp, code in sorted(found.errors.items()):
                 raise self._failure(tp, code, leaders[tp])
             return found.offsets
@@ -293,7 +296,7 @@ class ClusterReader:
     def _led(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
         view = self._view
         if view is None or not all(tp in view.leaders for tp in partitions):
-            view = self._look()
+            view = self._read_view()
         lost = sorted(tp for tp in partitions if tp not in view.leaders)
         if lost:
             code = view.leaderless.get(lost[0], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -303,7 +306,7 @@ class ClusterReader:
             raise BrokerError(code, "Metadata", text, lost[0])
         return {tp: view.leaders[tp] for tp in partitions}
 
-    def _look(self) -> ClusterView:
+    def _read_view(self) -> ClusterView:
         """Read the metadata of all topics from one broker."""
         client = self._client()
         view = client.view(None, timeout_ms=self._timeout_ms)
@@ -340,7 +343,7 @@ class ClusterReader:
             self._open = dialer, client
         if self._closed.is_set():
             self._hang_up()
-            raise ConnectionLost(f"{self._address}: not asked: this reader was closed")
+            raise ConnectionLost(f"{self._address}: nothing was requested: this reader was closed")
         return self._open[1]
 
     def _hang_up(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
-from zkconsumer.spark.checkpoint import Checkpoint, Planned
+from zkconsumer.spark.checkpoint import Checkpoint, PlannedBatch
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.stream_offsets import StreamOffsets
 from zkconsumer.spark.stream_plan import StreamPlan
@@ -77,7 +77,7 @@ class MicroBatches:
             began_ms = self._clock.now_ms()
             end = self._plan.latest(start, unlimited=False)
             if end is not start:
-                batch = Planned(number, end)
+                batch = PlannedBatch(number, end)
                 self._checkpoint.plan(batch, now_ms=self._clock.wall_ms())
                 self._run(batch, start)
                 number, start, count = number + 1, end, count + 1
@@ -101,7 +101,7 @@ class MicroBatches:
         self._run(last, start)
         return last.number + 1, last.end, 1
 
-    def _run(self, batch: Planned, start: StreamOffsets) -> None:
+    def _run(self, batch: PlannedBatch, start: StreamOffsets) -> None:
         self._write(self._plan.tasks(start, batch.end), batch.number)
         self._checkpoint.done(batch.number)
 

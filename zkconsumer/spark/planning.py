@@ -99,7 +99,7 @@ class CachedLogEnds:
         """See ``LogLookup``."""
         return self._cluster.until_time(times)
 
-    def look_behind_end(self, offsets: Mapping[TopicPartition, int]) -> None:
+    def read_grown_ends(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Read the log end again for each partition whose given offset is after the known end.
 
         Offsets by time and of groups are looked up after the ends, and logs grow meanwhile.
@@ -114,7 +114,7 @@ class CachedLogEnds:
 def starting_offsets(
     options: SourceOptions,
     partitions: Sequence[TopicPartition],
-    look: CachedLogEnds,
+    log_ends: CachedLogEnds,
     committed: Committed | None,
 ) -> Offsets:
     """Return the start offsets of a new query.
@@ -122,10 +122,10 @@ def starting_offsets(
     Raises:
         ConfigError: an offset is after the end of its log, or invalid; see ``resolve_starting``.
     """
-    start = resolve_starting(options.starting, partitions, look, committed)
-    look.look_behind_end(start)
+    start = resolve_starting(options.starting, partitions, log_ends, committed)
+    log_ends.read_grown_ends(start)
     if isinstance(options.starting, Exact):
-        _refuse_behind_end(STARTING.offsets, start, look.bounds)
+        _refuse_after_end(STARTING.offsets, start, log_ends.bounds)
     return start
 
 
@@ -140,16 +140,16 @@ def batch_ranges(
         ZkConsumerError: the cluster can't be read.
     """
     partitions = cluster.partitions(options.subscription)
-    look = CachedLogEnds(cluster, partitions)
-    start = starting_offsets(options, partitions, look, committed)
-    end = resolve_ending(options.ending, partitions, look)
-    look.look_behind_end(end)
+    log_ends = CachedLogEnds(cluster, partitions)
+    start = starting_offsets(options, partitions, log_ends, committed)
+    end = resolve_ending(options.ending, partitions, log_ends)
+    log_ends.read_grown_ends(end)
     if options.fail_on_data_loss and isinstance(options.ending, Exact):
-        _refuse_behind_end(ENDING.offsets, end, look.bounds)
+        _refuse_after_end(ENDING.offsets, end, log_ends.bounds)
     for tp, begin in start.items():
-        if end[tp] < begin <= look.bounds.latest[tp]:
+        if end[tp] < begin <= log_ends.bounds.latest[tp]:
             end[tp] = begin  # an end before the start, by time or by group: nothing to read
-    return ranges_to_read(options, start, end, look.bounds)
+    return ranges_to_read(options, start, end, log_ends.bounds)
 
 
 def ranges_to_read(
@@ -207,7 +207,7 @@ def input_partitions(
     ]
 
 
-def _refuse_behind_end(option: str, given: Mapping[TopicPartition, int], log: LogBounds) -> None:
+def _refuse_after_end(option: str, given: Mapping[TopicPartition, int], log: LogBounds) -> None:
     for tp, offset in given.items():
         if offset > log.latest[tp]:
             raise ConfigError(

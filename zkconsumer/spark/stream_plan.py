@@ -104,7 +104,7 @@ class StreamPlan:
                 self._target.group_id,
             )
         self._refuse_live()
-        self._look_for_partitions()
+        self._read_partitions()
 
     def prepare_available_now(self) -> None:
         """End the query at the current log ends."""
@@ -118,10 +118,10 @@ class StreamPlan:
             ZkConsumerError: the cluster, or the group's offsets, can't be read.
         """
         if self._initial is None:
-            partitions = self._look_for_partitions()
+            partitions = self._read_partitions()
             committed = None if self._progress is None else self._progress.committed
-            look = CachedLogEnds(self._cluster, partitions)
-            start = starting_offsets(self._options, partitions, look, committed)
+            log_ends = CachedLogEnds(self._cluster, partitions)
+            start = starting_offsets(self._options, partitions, log_ends, committed)
             self._initial = StreamOffsets(start, created=self._created(partitions))
         return self._initial
 
@@ -139,7 +139,7 @@ class StreamPlan:
             ZkConsumerError: the cluster can't be read.
         """
         self._pause_while_idle()
-        partitions = self._look_for_partitions()
+        partitions = self._read_partitions()
         created = {**start.created, **self._created(partitions)}
         recreated = created_again(start.created, created)
         done = {tp: it for tp, it in start.offsets.items() if tp.topic not in recreated}
@@ -151,13 +151,15 @@ class StreamPlan:
             # recreated topic would inherit it.
             self._commit({tp: done[tp] for tp in ends if tp in done}, ends)
         self._glance_at_members()
-        begins = self._begins(done, ends)
+        earliest = self._earliest(done, ends)
         if unlimited:
             end: Mapping[TopicPartition, int] = ends
         else:
             now_ms = self._clock.now_ms()
-            again = {tp: it for tp, it in begins.items() if tp in start.offsets.keys() - done}
-            end = self._admission.next_end({**done, **again}, ends, begins, now_ms=now_ms)
+            again = {
+                tp: offset for tp, offset in earliest.items() if tp in start.offsets.keys() - done
+            }
+            end = self._admission.next_end({**done, **again}, ends, earliest, now_ms=now_ms)
         begun_at = start.offsets if first and not self._is_fixed_start() else None
         found = StreamOffsets(end, begun_at, created)
         # A query whose start could differ after a restart gets a first batch, even an empty one.
@@ -174,7 +176,7 @@ class StreamPlan:
             ZkConsumerError: the cluster can't be read.
         """
         begin = start.offsets if end.begun_at is None else end.begun_at
-        known = set(self._look_for_partitions())
+        known = set(self._read_partitions())
         # If a topic was recreated after the batch was planned, the planned messages are gone.
         gone = created_again(end.created, self._created(sorted(known)))
         requested = [tp for tp in end.offsets if tp in known and tp.topic not in gone]
@@ -191,7 +193,7 @@ class StreamPlan:
         if self._progress is not None:
             self._progress.close()
 
-    def _look_for_partitions(self) -> Sequence[TopicPartition]:
+    def _read_partitions(self) -> Sequence[TopicPartition]:
         now_ms = self._clock.now_ms()
         if self._partitions_ms is None or now_ms - self._partitions_ms >= REFRESH_INTERVAL_MS:
             self._partitions = self._cluster.partitions(self._options.subscription)
@@ -221,7 +223,7 @@ class StreamPlan:
             return False
         return start.begun_at is None or start.begun_at == start.offsets
 
-    def _begins(self, start: Offsets, ends: Offsets) -> Offsets:
+    def _earliest(self, start: Offsets, ends: Offsets) -> Offsets:
         """Return log start offsets of new partitions; of others, too, to skip deleted records."""
         requested = [tp for tp in ends if tp not in start]
         if (

@@ -15,7 +15,7 @@ def open_zookeeper(address: ClusterAddress) -> ZkStore:
         ConfigError: a file that its security settings name can't be used.
         RegistryError: ZooKeeper does not respond, or refuses our authentication.
     """
-    assert address.zookeeper_connect is not None, "asked only where there is one"
+    assert address.zookeeper_connect is not None, "called only with ZooKeeper"
     return connect(
         address.zookeeper_connect,
         session_timeout_ms=address.session_timeout_ms,

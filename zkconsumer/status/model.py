@@ -4,9 +4,9 @@ The one rule: a part that could not be read, or is invalid, has a ``problem`` or
 with the reason in plain words; it never hides the rest. None always means *unknown* (or absent,
 where the attribute says so), never zero.
 
-Times are in ms since the epoch, by the local clock unless said otherwise. Committed offsets are the
-next to read; ``log_end`` is the offset of the next record (the high watermark as a consumer sees
-it).
+Times are in ms since the epoch, by the local clock unless stated otherwise. Committed offsets are
+the next to read; ``log_end`` is the offset of the next record (the high watermark as a consumer
+sees it).
 """
 
 from collections.abc import Iterable, Mapping
@@ -345,7 +345,9 @@ class GroupStatus:
     @property
     def oldest_ms(self) -> int:
         """When the oldest of these and the log ends was read."""
-        logs = (it.log_at_ms for it in self.partitions if it.log_at_ms is not None)
+        logs = (
+            partition.log_at_ms for partition in self.partitions if partition.log_at_ms is not None
+        )
         return min(self.read_ms, min(logs, default=self.seen_ms))
 
     @property

@@ -176,7 +176,7 @@ class AsyncReader(Generic[K, V]):
     ) -> tuple[BlockingTask, asyncio.Future[bool]]:
         if self._in_flight is not None:
             before, future = self._in_flight
-            is_same = before.chunk is task.chunk and before.behind is task.behind
+            is_same = before.chunk is task.chunk and before.is_poison is task.is_poison
             if is_same and future.get_loop() is loop:
                 return self._in_flight
         future = loop.run_in_executor(None, task.run)

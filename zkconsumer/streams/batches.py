@@ -90,7 +90,7 @@ class BatchReader(ChunkReader[K, V]):
     def ready_cursor(self) -> ChunkCursor[K, V] | None:
         """Return the current cursor if it has messages, after a ``turn`` that needs nothing."""
         chunk = self._cursor.chunk
-        is_ready = chunk is not None and chunk.claim.active and not self._cursor.is_through
+        is_ready = chunk is not None and chunk.claim.active and not self._cursor.is_exhausted
         return self._cursor if is_ready else None
 
     def transfer_part(self, cursor: ChunkCursor[K, V], position: Any, next_offset: int) -> bool:
@@ -129,7 +129,7 @@ class BatchReader(ChunkReader[K, V]):
         size_bytes = sum(piece.chunk.size_bytes for piece in pieces)
         while count < most and size_bytes < max_bytes and self._may_follow(pieces[-1].chunk):
             # All of the chunk is in the batch: from now on its memory is the caller's.
-            self._queue.done_with(pieces[-1].chunk)
+            self._queue.release(pieces[-1].chunk)
             item = self._chunk_ahead(len(pieces) - 1)
             if item is None:
                 return Need.ITEM
@@ -221,7 +221,7 @@ class BatchReader(ChunkReader[K, V]):
         else:
             self._queue.remove()
 
-    def _look(self, *, is_shut: bool) -> Need | BlockingTask:
+    def _process_head(self, *, is_shut: bool) -> Need | BlockingTask:
         """See ``ChunkReader``; chunks already taken off the queue come first."""
         for chunk in self._ahead:
             if self._taken is not None and self._queue.head(0) is self._taken:
@@ -234,11 +234,11 @@ class BatchReader(ChunkReader[K, V]):
                     self._start(chunk)
                 else:
                     self._count(chunk, -len(chunk.records))
-                    self._queue.done_with(chunk)
+                    self._queue.release(chunk)
                 # A plain store, after those of ``_start``.
                 self._ahead = rest
             return Need.NOTHING
-        return super()._look(is_shut=is_shut)
+        return super()._process_head(is_shut=is_shut)
 
 
 class Batches(Generic[K, V]):

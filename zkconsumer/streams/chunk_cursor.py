@@ -55,7 +55,7 @@ class ChunkCursor(Protocol[K, V]):
     def __next__(self) -> MessageAndMetadata[K, V]: ...
 
     @property
-    def is_through(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Whether nothing of the chunk is left to hand over; True without a chunk."""
         ...
 
@@ -127,7 +127,7 @@ class PythonChunkCursor(Generic[K, V]):
         self._chunk = chunk
 
     @property
-    def is_through(self) -> bool:
+    def is_exhausted(self) -> bool:
         """See ``ChunkCursor``."""
         return length_hint(self.position) == 0
 

@@ -143,7 +143,7 @@ class PythonStore:
         self._items.popleft()
         self.discard()
 
-    def done_with(self, item: Chunk) -> None:
+    def release(self, item: Chunk) -> None:
         """See ``_core.Queue``."""
         if self._pending is item:
             self._pending = None

@@ -48,13 +48,13 @@ class BlockingTask:
 
     Attributes:
         chunk: the chunk it concerns.
-        behind: True for the poison after the chunk's records, False for the commit before them.
+        is_poison: True for the poison after the chunk's records, False for the commit before them.
         run: returns whether to continue with the chunk; False drops it. Raises ``ZkConsumerError``,
             and must then be run again, unless ``settle_error`` decides otherwise.
     """
 
     chunk: Chunk
-    behind: bool
+    is_poison: bool
     run: Callable[[], bool]
 
 
@@ -101,7 +101,7 @@ class ChunkReader(Generic[K, V]):
         # Messages of all chunks taken, minus those of given-up chunks that were not handed over.
         self._counts: dict[str, int] = {}
 
-    def handed_over(self) -> dict[str, int]:
+    def delivered_counts(self) -> dict[str, int]:
         """Return how many messages of each topic the caller has received so far. Thread: any.
 
         While a chunk is being taken the number may be too large for a moment. If the log has gaps,
@@ -145,15 +145,15 @@ class ChunkReader(Generic[K, V]):
                 self._let_go(chunk)
             elif is_shut:
                 return Need.TRUST
-            elif not self._cursor.is_through:
+            elif not self._cursor.is_exhausted:
                 return Need.NOTHING
             elif (poison := chunk.poison) is not None and self._met is not chunk:
                 return BlockingTask(
-                    chunk=chunk, behind=True, run=partial(self._handle_poison, poison)
+                    chunk=chunk, is_poison=True, run=partial(self._handle_poison, poison)
                 )
             else:
                 self._finish(chunk)
-        return self._look(is_shut=is_shut)
+        return self._process_head(is_shut=is_shut)
 
     def check(self) -> None:
         """Check that this is not a forked child.
@@ -166,7 +166,7 @@ class ChunkReader(Generic[K, V]):
     def settle(self, task: BlockingTask, *, go_on: bool) -> None:
         """Record the outcome of the last turn's task."""
         chunk = task.chunk
-        if task.behind:
+        if task.is_poison:
             self._met = chunk
         elif go_on:
             self._committed = chunk
@@ -184,7 +184,7 @@ class ChunkReader(Generic[K, V]):
             self._cursor.chunk = None
             chunk.records = ()
 
-    def _look(self, *, is_shut: bool) -> Need | BlockingTask:
+    def _process_head(self, *, is_shut: bool) -> Need | BlockingTask:
         """Process the head of the queue when there is no current chunk."""
         item = self._queue.head(0)
         if item is None:
@@ -205,7 +205,7 @@ class ChunkReader(Generic[K, V]):
         elif self._commit_ahead is not None and self._committed is not item:
             self._note_jump(item, item.claim.consumed_offset)
             commit = partial(self._commit_ahead, item.claim, item.next_offset)
-            return BlockingTask(chunk=item, behind=False, run=commit)
+            return BlockingTask(chunk=item, is_poison=False, run=commit)
         else:
             self._count(item, len(item.records))
             self._start(item)
@@ -265,7 +265,7 @@ class ChunkReader(Generic[K, V]):
         self._give_back(chunk)
 
     def _give_back(self, chunk: Chunk) -> None:
-        self._queue.done_with(chunk)
+        self._queue.release(chunk)
         self._finished = None
 
     def _handle_poison(self, poison: Poison) -> bool:

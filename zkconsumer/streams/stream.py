@@ -99,7 +99,7 @@ class KafkaStream(Generic[K, V]):
         gate.add_waker(queue.wake)
 
     def __repr__(self) -> str:
-        handed_over = sum(self._reader.handed_over().values())
+        handed_over = sum(self._reader.delivered_counts().values())
         return f"<KafkaStream{self._name and ' '}{self._name}, {handed_over} messages handed over>"
 
     def __iter__(self) -> Iterator[MessageAndMetadata[K, V]]:
@@ -227,7 +227,7 @@ class KafkaStream(Generic[K, V]):
         """
         return self.arrow_batches().__arrow_c_stream__(requested_schema)
 
-    def handed_over(self) -> dict[str, int]:
+    def delivered_counts(self) -> dict[str, int]:
         """Return how many messages were handed over, for metrics.
 
         Returns:
@@ -236,7 +236,7 @@ class KafkaStream(Generic[K, V]):
         Thread: any.
         Source: Kafka 0.8.2.2 ``ConsumerTopicStats`` (``MessagesPerSec``).
         """
-        return self._reader.handed_over()
+        return self._reader.delivered_counts()
 
     def _refuse_others(self) -> None:
         if self._async.waiting is not None:

@@ -128,14 +128,14 @@ class StreamQueue:
         if item is not None:
             self.remove()
         if isinstance(item, Chunk):
-            self.done_with(item)
+            self.release(item)
         return item
 
     def head(self, timeout_ms: int | None) -> Item | None:
         """Return the next item; None after ``timeout_ms`` (None: no limit), or after a ``wake``.
 
         It stays in the queue until ``remove``: the stream stores it first, so that a signal handler
-        that raises in between loses nothing. ``done_with`` must have been called for the item
+        that raises in between loses nothing. ``release`` must have been called for the item
         removed before, or a large chunk may wait for free bytes for ever. Thread: the stream's.
         """
         return cast("Item | None", self._store.head(timeout_ms))
@@ -150,14 +150,14 @@ class StreamQueue:
     def remove(self) -> None:
         """Remove the head, except for ``Closed``, which stays. Thread: the stream's.
 
-        A chunk's bytes count until ``done_with``.
+        A chunk's bytes count until ``release``.
         """
         if not isinstance(self._store.named_head, Closed):
             self._store.remove()
 
-    def done_with(self, chunk: Chunk) -> None:
+    def release(self, chunk: Chunk) -> None:
         """Free the bytes of a removed chunk; may be repeated. Thread: the stream's."""
-        self._store.done_with(chunk)
+        self._store.release(chunk)
 
     def discard_inactive(self) -> None:
         """Free the chunks of claims that were given up. Thread: any."""

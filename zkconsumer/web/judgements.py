@@ -192,10 +192,10 @@ class Judgements:
             if key is None:
                 found = examine_cluster_and_ids(self._snapshot, self._around)
             else:
-                look = GroupContext(
+                context = GroupContext(
                     self._group(key), self._snapshot, self._around_of(key), self._partition_ids
                 )
-                found = examine_group(look)
+                found = examine_group(context)
             return tuple(sorted(found, key=lambda diagnosis: -diagnosis.severity))
 
         return self._once("findings", key, work_out)

@@ -59,7 +59,7 @@ class MessageEndpoints:
         result, problem = BrowseResult(), None
         try:
             query = query_of(topic.name, page_request.query, page_request.now_ms)
-            result = self._look(request, topic, query)
+            result = self._browse(request, topic, query)
         except ZkConsumerError as error:
             problem = str(error)
         return messages_page(page_request, topic, result, problem)
@@ -72,7 +72,7 @@ class MessageEndpoints:
         try:
             now_ms = self._clock.wall_ms()
             query = query_of(topic.name, request.query_params, now_ms, limit_max=DOWNLOADED)
-            result = self._look(request, topic, query)
+            result = self._browse(request, topic, query)
         except ConfigError as error:
             raise HTTPException(400, str(error)) from error
         headers = {"Content-Disposition": 'attachment; filename="messages.ndjson"'}
@@ -82,7 +82,7 @@ class MessageEndpoints:
         lines = b"".join(map(ndjson_line, result.messages))
         return Response(lines, media_type="application/x-ndjson", headers=headers)
 
-    def _look(self, request: Request, topic: TopicStatus, query: MessageQuery) -> BrowseResult:
+    def _browse(self, request: Request, topic: TopicStatus, query: MessageQuery) -> BrowseResult:
         known = [partition.topic_partition.partition for partition in topic.partitions]
         if query.partition is not None and query.partition not in known:
             raise ConfigError(f"{topic.name} has no partition {query.partition}")

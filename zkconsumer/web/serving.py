@@ -64,7 +64,7 @@ def parse_address(text: str) -> Address:
         raise ConfigError(
             f"{text!r} is not an address to listen on: write host:port, or [::1]:port"
         )
-    return Address(bare or "0.0.0.0", int(port))  # noqa: S104 - as it was asked for
+    return Address(bare or "0.0.0.0", int(port))  # noqa: S104 - as configured
 
 
 @contextmanager

@@ -31,10 +31,10 @@ log = logging.getLogger(__name__)
 _ABOUT = "reading the cluster"
 
 INTERVAL_MS: Final = 5_000
-LOOK_MS: Final = 1_000
+GROUPS_INTERVAL_MS: Final = 1_000
 RETRY_MS: Final = 2_000
 _FAULT_RETRY_MOST_MS: Final = 60_000
-_FAULTY_LOOK_REST_MS: Final = 10_000
+_FAULTY_READ_REST_MS: Final = 10_000
 _CLOSE_MS: Final = 1_000
 
 
@@ -79,7 +79,7 @@ class WatchSettings:
         bootstrap_servers: likewise, for a cluster that is read through its brokers only.
         interval_ms: from the start of one full read to the next; longer if reads are slow, so that
             the thread is idle at least half of the time.
-        look_ms: likewise, for partial reads.
+        groups_interval_ms: likewise, for partial reads.
         retry_ms: the pause after a failure to connect.
         groups: selects the groups to show, by their id; None: all.
         ends: whether settings that can never work end the watch; if not, their error is shown.
@@ -88,7 +88,7 @@ class WatchSettings:
     zookeeper_connect: str | None
     bootstrap_servers: str = ""
     interval_ms: int = INTERVAL_MS
-    look_ms: int = LOOK_MS
+    groups_interval_ms: int = GROUPS_INTERVAL_MS
     retry_ms: int = RETRY_MS
     groups: re.Pattern[str] | None = None
     ends: bool = True
@@ -151,7 +151,9 @@ class ClusterWatch:
     def start(self) -> None:
         """Start the threads that read the cluster."""
         self._scope.spawn("read", self._run, stop=self._request_stop, on_error=self._on_death)
-        self._scope.spawn("look", self._run_reads, stop=self._request_stop, on_error=self._on_death)
+        self._scope.spawn(
+            "groups", self._run_reads, stop=self._request_stop, on_error=self._on_death
+        )
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
         """Stop watching, even if servers hang. Idempotent.
@@ -253,18 +255,18 @@ class ClusterWatch:
 
     def _run_reads(self) -> None:
         while not self._stop.is_set():
-            looker, keys = self._group_reader, self._covered()
-            if looker is None or not keys:
+            reader, keys = self._group_reader, self._covered()
+            if reader is None or not keys:
                 self._wake_reader.wait()
                 continue
             began_ms = self._clock.now_ms()
-            self._look(looker, keys)
+            self._read_groups(reader, keys)
             took_ms = self._clock.now_ms() - began_ms
-            self._rest(self._wake_reader, max(self._settings.look_ms - took_ms, took_ms))
+            self._rest(self._wake_reader, max(self._settings.groups_interval_ms - took_ms, took_ms))
 
-    def _look(self, looker: StateReader, keys: Collection[GroupKey]) -> None:
+    def _read_groups(self, reader: StateReader, keys: Collection[GroupKey]) -> None:
         try:
-            snapshot = self._chosen(looker.read_groups(keys))
+            snapshot = self._chosen(reader.read_groups(keys))
             if not self._stop.is_set():
                 self._publisher.publish_groups(snapshot, keys)
         except ZkConsumerError as error:
@@ -273,7 +275,7 @@ class ClusterWatch:
         except Exception as error:  # noqa: BLE001 - see ``_run``; the reader goes on, and shows them
             problem = f"reading groups failed: {fault_text(error)}"
             self._repeats.happened("reading groups", problem)
-            self._rest(self._wake_reader, _FAULTY_LOOK_REST_MS)
+            self._rest(self._wake_reader, _FAULTY_READ_REST_MS)
 
     def _rest(self, waking: WakeEvent, rest_ms: int) -> None:
         """Wait for ``rest_ms``, or until the watch is stopped."""

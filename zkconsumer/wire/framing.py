@@ -28,5 +28,5 @@ def checked_length(
         "length",
         0,
         f"a length of {length}, but only {min_frame_bytes} to {max_frame_bytes} make sense for "
-        "what was asked: the peer speaks another protocol, or a bound on sizes is too low",
+        "what was requested: the peer speaks another protocol, or a bound on sizes is too low",
     )

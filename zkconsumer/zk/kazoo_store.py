@@ -102,7 +102,7 @@ def connect(
         session_timeout_ms: requested; the server grants ``negotiated_timeout_ms``.
         connection_timeout_ms: limits the first connect, and later each call as a whole.
         security: how to authenticate, and who may change what is created.
-        supports_multi: whether the server supports transactions; None: ask it.
+        supports_multi: whether the server supports transactions; None: request its version.
 
     Raises:
         ConfigError: the text is not a list of servers; or a file or library that ``security``
@@ -177,7 +177,7 @@ class _KazooRawClient:
             listener(*self._received)
 
     def start(self, *, supports_multi: bool | None) -> None:
-        """Connect, check the chroot, and ask the server's version if needed."""
+        """Connect, check the chroot, and request the server's version if needed."""
         self._kazoo.start_async()
         kazoo_io.install_wakeup(self._kazoo._connection)  # noqa: SLF001 - no public attribute has it
         deadline_ms = self._clock.now_ms() + self._timeout_ms

@@ -57,15 +57,15 @@ class PartitionOwners:
         return self._read(partitions, self.session_id)
 
     def owner_nodes(
-        self, partitions: Sequence[TopicPartition], *, anew: bool = False
+        self, partitions: Sequence[TopicPartition], *, refresh: bool = False
     ) -> dict[TopicPartition, ZNode | None]:
         """Return the present owner nodes, for writes that depend on them.
 
         Args:
             partitions: the partitions.
-            anew: read all of them; else skip those that are certainly unchanged.
+            refresh: read all of them; else skip those that are certainly unchanged.
         """
-        if anew:
+        if refresh:
             self._memory.drop(partitions)
         return self._memory.read(partitions, self.session_id)
 

@@ -111,7 +111,7 @@ class CommandRun:
     def complaint(self) -> str:
         """Return the last line of standard error."""
         lines = self._bytes("errors").decode(errors="replace").splitlines()
-        return next((line for line in reversed(lines) if line.strip()), "it said nothing")
+        return next((line for line in reversed(lines) if line.strip()), "it wrote nothing")
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, if it still runs here."""
@@ -163,14 +163,14 @@ def _started_at(fields: list[str]) -> int:
 def _progress(line: str) -> str | None:
     """Describe a line of ``zkconsumer drain --json``; None for what is none."""
     try:
-        told = json.loads(line)
+        report = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(told, dict) or "landed" not in told:
+    if not isinstance(report, dict) or "landed" not in report:
         return None
-    batch = f"batch {told['batch']}: {told['rows']:,} messages; " if "batch" in told else ""
-    lag = f", {told['lag']:,} to go" if "lag" in told else ""
-    return f"{batch}{told['landed']:,} offsets landed{lag}"
+    batch = f"batch {report['batch']}: {report['rows']:,} messages; " if "batch" in report else ""
+    lag = f", {report['lag']:,} to go" if "lag" in report else ""
+    return f"{batch}{report['landed']:,} offsets landed{lag}"
 
 
 class CommandTrigger(BaseTrigger):
@@ -195,7 +195,7 @@ class CommandTrigger(BaseTrigger):
         return name, {"place": self._place, "grace_s": self._grace_s, "until": self._until}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """See ``BaseTrigger``. A triggerer that is started anew goes on waiting."""
+        """See ``BaseTrigger``. A triggerer that is restarted goes on waiting."""
         while not self._run.is_over():
             self._run.show_news(self.log.info)
             if self._until is not None and time.time() > self._until:

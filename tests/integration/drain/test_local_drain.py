@@ -151,11 +151,11 @@ def test_a_delta_tables_log_has_the_offsets_of_each_batch(
     assert drain_locally(settings).batches == 3
     assert verify_locally(settings.path).outcome is ProofOutcome.PROVEN
     log = sorted((tmp_path / "_delta_log").glob("*.json"))
-    said = [json.loads(delta_info(entry)["userMetadata"]) for entry in log]
-    drain = said[0]["zkconsumer.drain"]
-    assert said[0] == {"zkconsumer.drain": drain}
-    assert [properties["zkconsumer.batch"] for properties in said[1:]] == ["1", "2", "3"]
-    spans = [json.loads(properties["zkconsumer.offsets"])[topic] for properties in said[1:]]
+    metadata = [json.loads(delta_info(entry)["userMetadata"]) for entry in log]
+    drain = metadata[0]["zkconsumer.drain"]
+    assert metadata[0] == {"zkconsumer.drain": drain}
+    assert [properties["zkconsumer.batch"] for properties in metadata[1:]] == ["1", "2", "3"]
+    spans = [json.loads(properties["zkconsumer.offsets"])[topic] for properties in metadata[1:]]
     for partition in ("0", "1"):
         found = [span[partition] for span in spans]
         assert [begin for begin, _ in found] == [0, *(end for _, end in found[:-1])]

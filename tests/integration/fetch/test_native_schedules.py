@@ -109,7 +109,7 @@ class Schedule:
         queue.remove()
         if item.claim.active:
             self._check(item)
-        queue.done_with(item)
+        queue.release(item)
         return True
 
     def _check(self, chunk: Chunk) -> None:

@@ -296,4 +296,6 @@ def test_a_log_truncated_by_an_unclean_election(
     (partition,) = proof.partitions
     assert (partition.different, partition.missing, partition.unproven) == (5, 0, 0)
     why = "mirrored again" if runs_on else "another message is there"
-    assert all(why in said and "an unclean election" in said for said in partition.examples)
+    assert all(
+        why in example and "an unclean election" in example for example in partition.examples
+    )

@@ -533,20 +533,20 @@ def test_a_group_that_flaps_ten_times_is_two_messages(receiver: Receiver) -> Non
         name: [body for path, _, body in receiver.got if path == f"/{name}"] for name in templates
     }
     assert {name: len(bodies) for name, bodies in got.items()} == dict.fromkeys(templates, 2)
-    said = "settlement is stuck: settlement_host7 is registered but gone"
+    headline = "settlement is stuck: settlement_host7 is registered but gone"
     command = (
         "zkconsumer doctor --fix --group settlement --zookeeper zk1:2181,zk2:2181,zk3:2181/shop"
     )
     begin, end = got["slack"]
-    assert f"*ERROR {said}*" in begin["text"]
+    assert f"*ERROR {headline}*" in begin["text"]
     assert f"\n`{command}`\n" in begin["text"]
-    assert re.search(rf"\*RESOLVED after \d+ min: {said}\*", end["text"])
+    assert re.search(rf"\*RESOLVED after \d+ min: {headline}\*", end["text"])
     begin, end = got["pagerduty"]
-    assert begin["payload"]["summary"] == f"ERROR {said}"
+    assert begin["payload"]["summary"] == f"ERROR {headline}"
     assert begin["payload"]["custom_details"]["command"] == command
     assert (begin["event_action"], end["event_action"]) == ("trigger", "resolve")
     assert begin["dedup_key"] == end["dedup_key"]
     [[begin], [end]] = got["alertmanager"]
-    assert begin["annotations"]["summary"] == f"ERROR {said}"
+    assert begin["annotations"]["summary"] == f"ERROR {headline}"
     assert begin["annotations"]["command"] == command
     assert end["labels"] == begin["labels"]

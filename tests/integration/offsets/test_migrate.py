@@ -241,6 +241,6 @@ def test_offsets_of_a_deleted_topic_are_not_migrated(old_world: MigrationCommand
     world.zookeeper.put(f"/consumers/{world.group}/offsets/no-such-topic/0", b"8")
     status, report = world.migrate()
     assert status == 0
-    fates = {partition["topic"]: partition["fate"] for partition in report["partitions"]}
+    fates = {partition["topic"]: partition["action"] for partition in report["partitions"]}
     assert fates == {world.topic: "write", "no-such-topic": "no such partition"}
     assert world.in_kafka() == {0: 5}

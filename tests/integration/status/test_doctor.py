@@ -32,7 +32,7 @@ from zkconsumer.zk.paths import GroupPaths
 
 pytestmark = pytest.mark.sandbox
 
-SNAPSHOT_FLAGS = ("--look-apart-ms", "1500", "--commit-interval-ms", "1200")
+SNAPSHOT_FLAGS = ("--snapshot-interval-ms", "1500", "--commit-interval-ms", "1200")
 EXPECTED = {
     None: {"leader-missing"},
     "killed": {"commits-paused"},

@@ -82,7 +82,7 @@ def test_one_stale_registration_is_one_incident(
     where = ("--zookeeper", cluster.zookeeper_connect, "--group", group)
     with ZookeeperConsumerConnector(settings_for(cluster, group)) as connector:
         connector.create_message_streams({topic: 1})
-        assert main(["doctor", *where, "--look-apart-ms", "3000", "--json"]) == 3
+        assert main(["doctor", *where, "--snapshot-interval-ms", "3000", "--json"]) == 3
         (incident,) = json.loads(capsys.readouterr().out)["findings"]
         assert incident["code"] == "member-stale"
         reported = {consequence["code"] for consequence in incident["consequences"]}

@@ -13,7 +13,7 @@ import pytest
 from tests.support.registry_server import registry_server
 from zkconsumer.browse.decoding import BytesDecoder, Form
 from zkconsumer.browse.message import BrowseResult, SeenMessage
-from zkconsumer.cli.browsing import Looks
+from zkconsumer.cli.browsing import CommandBrowser
 from zkconsumer.cli.main import main
 from zkconsumer.errors import ConfigError
 from zkconsumer.schemas.remembered import SchemaMemory
@@ -42,20 +42,20 @@ def test_schemas_of_a_registry_that_wants_a_password(
     with registry_server() as registry:
         registry.by_id[7] = {"schema": ORDER}
         registry.authorization = "Basic " + b64encode(b"me:hidden").decode()
-        decode = Looks(args(registry.url, config)).decoder().decode
+        decode = CommandBrowser(args(registry.url, config)).decoder().decode
         assert decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
         assert decode(b"\0\0\0\0\x07\xff").note.startswith("schema 7: ")
         assert decode(b"\0\0\0\0\x09\x54").note == "there is no schema 9"
-        looks = Looks(args(registry.url, config))
+        browser = CommandBrowser(args(registry.url, config))
         for _ in range(2):
-            assert looks.decoder().decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
+            assert browser.decoder().decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
         assert registry.requests.count("/schemas/ids/7") == 2, "once by each of both"
-        refused = Looks(args(registry.url, None)).decoder().decode(b"\0\0\0\0\x07\x54")
+        refused = CommandBrowser(args(registry.url, None)).decoder().decode(b"\0\0\0\0\x07\x54")
         assert (refused.kind, "refused the request (401)" in refused.note) == ("hex", True)
         assert "hidden" not in refused.note
         registry.responder = hang
         monkeypatch.setattr("zkconsumer.cli.browsing._REGISTRY_BUDGET_MS", 500)
-        hanging = Looks(args(registry.url, config)).decoder().decode
+        hanging = CommandBrowser(args(registry.url, config)).decoder().decode
         notes = [hanging(b"\0\0\0\0" + bytes([number])).note for number in range(1, 60)]
         assert "can't be reached" in notes[0]
         assert "used up the time limit for schemas" in notes[-1]
@@ -70,8 +70,8 @@ def test_settings_of_a_registry_from_a_pipe() -> None:
         registry.by_id[7] = {"schema": ORDER}
         registry.authorization = "Basic " + b64encode(b"me:hidden").decode()
         given = args(registry.url, Path(f"/dev/fd/{read}"))
-        looks = Looks(given)
-        for other in (looks, looks.at(given)):
+        browser = CommandBrowser(given)
+        for other in (browser, browser.at(given)):
             other._known = SchemaMemory()
             assert other.decoder().decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
 
@@ -93,7 +93,9 @@ def test_bytes_in_a_pipe_are_whole(
         value=decoder.decode(value, form=form),
     )
     found = BrowseResult(messages=[message], scanned=1)
-    monkeypatch.setattr("zkconsumer.cli.consume.browsing.Looks", lambda *_, **__: lambda _: found)
+    monkeypatch.setattr(
+        "zkconsumer.cli.consume.browsing.CommandBrowser", lambda *_, **__: lambda _: found
+    )
     show = ("--show-as", form, "--property", "print.key=true", "--property", "key.separator=|")
     assert main(["consume", "--bootstrap-server", "b:1", "--topic", "t", "--tail", "1", *show]) == 0
     between = " " if form == "hex" else ""
@@ -106,4 +108,4 @@ def test_invalid_registry_settings_are_refused(tmp_path: Path) -> None:
     config.write_text("basic.auth.user=me\n")
     for registry, reason in (("http://r:1", "is not a setting"), (None, "give --schema-registry")):
         with pytest.raises(ConfigError, match=reason):
-            Looks(args(registry, config))
+            CommandBrowser(args(registry, config))

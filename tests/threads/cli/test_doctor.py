@@ -396,12 +396,12 @@ def test_obstacles_to_an_upgrade_are_findings(capsys: pytest.CaptureFixture[str]
     found = reported(capsys)
     assert found["ready_for"]["release"] == "4.0"
     assert found["ready_for"]["ready"] is False
-    (mirror,) = found["ready_for"]["ways"]  # the only way if the current release is not known
-    assert (mirror["way"], mirror["steps"][0][:8]) == ("mirror", "Find out")
+    (mirror,) = found["ready_for"]["paths"]  # the only path if the current release is not known
+    assert (mirror["method"], mirror["steps"][0][:8]) == ("mirror", "Find out")
     codes = {finding["code"] for finding in found["findings"]}
     assert {"ready-zookeeper-groups", "ready-clients", "ready-not-seen"} <= codes
     assert call("--ready-for", "4.0") == 3
-    assert "The way to 4.0, by a mirror:\n1. Find out the release" in capsys.readouterr().out
+    assert "Upgrade path to 4.0, by a mirror:\n1. Find out the release" in capsys.readouterr().out
     assert call("--ready-for", "4.0", "--fix", "--yes") == 2
     for flags in (("--jmx", "h:1"), ("--metrics-url", "http://h:1/"), ("--request-log", "x")):
         assert call(*flags) == call("--ready-for", "3.9", *flags) == 2

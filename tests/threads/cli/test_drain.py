@@ -16,7 +16,7 @@ WITHOUT_SPARK = (
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--group", "a", "--group", "b"], "--group is given twice, a and b: give it once"),
         (["--to", "x", "--to", "y"], "--to is given twice, x and y: give it once"),
@@ -24,7 +24,7 @@ WITHOUT_SPARK = (
 )
 def test_a_spark_job_refuses_a_repeated_option(
     words: list[str],
-    said: str,
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -33,7 +33,7 @@ def test_a_spark_job_refuses_a_repeated_option(
     with pytest.raises(SystemExit) as ended:
         run_module()
     assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_without_pyiceberg_a_drain_into_iceberg_is_refused(tmp_path: Path) -> No
         text=True,
         check=False,
     )
-    said = "zkconsumer: an Iceberg table needs pyiceberg: pip install 'zkconsumer[local]'\n"
-    assert (done.returncode, done.stderr) == (2, said)
+    message = "zkconsumer: an Iceberg table needs pyiceberg: pip install 'zkconsumer[local]'\n"
+    assert (done.returncode, done.stderr) == (2, message)
 
 
 VERIFIED = (

@@ -145,7 +145,7 @@ def test_the_lag_as_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) ->
     first, second = group.pop("partitions")
     assert group == {"group": "g", "kind": "zookeeper", "state": "stable", "total_lag": 60}
     assert (first["lag"], first["seconds"], first["seconds_estimated"]) == (60, 12.3, False)
-    assert (second["lag"], second["standing"], second["seconds"]) == (0, "beyond_end", 0)
+    assert (second["lag"], second["placement"], second["seconds"]) == (0, "beyond_end", 0)
 
 
 @pytest.mark.parametrize("kind", ["zookeeper", "coordinator"])
@@ -177,7 +177,7 @@ def test_an_offset_that_was_read_after_its_log_end_is_read_again(
     assert run("--group", "c", "--kind", kind, *flags) == 1
     printed = capsys.readouterr()
     [group] = json.loads(printed.out)["groups"]
-    assert [row["standing"] for row in group["partitions"]] == ["beyond_end"]
+    assert [row["placement"] for row in group["partitions"]] == ["beyond_end"]
     assert "beyond the end of its log" in printed.err
 
 
@@ -211,7 +211,7 @@ def test_a_group_that_keeps_up_with_a_growing_log(
     assert run("--group", "c", "--no-seconds", "--json", "--max-lag", "5") == 0
     [group] = json.loads(capsys.readouterr().out)["groups"]
     [row] = group["partitions"]
-    assert (row["offset"], row["log_end"], row["lag"], row["standing"]) == (105, 110, 5, "within")
+    assert (row["offset"], row["log_end"], row["lag"], row["placement"]) == (105, 110, 5, "within")
 
 
 def test_a_doubtful_offset_does_not_cost_a_second_read_of_the_cluster(

@@ -88,5 +88,5 @@ def test_the_broker_decides_how_large_a_message_may_be(
     """The command has no limit of its own."""
     large = b"x" * 2_000_000
     assert call(net, monkeypatch, Lines(large + b"\n", lambda: None)) == 1
-    assert "line 1 was not written" in (said := capsys.readouterr().err)
-    assert "MESSAGE_TOO_LARGE" in said
+    assert "line 1 was not written" in (printed := capsys.readouterr().err)
+    assert "MESSAGE_TOO_LARGE" in printed

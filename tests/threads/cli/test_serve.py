@@ -309,11 +309,11 @@ def test_a_demo_sends_no_notifications(
     world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Nor does it use the file's settings of another cluster, since its groups are stuck."""
-    told = tmp_path / "told"
+    marker = tmp_path / "marker"
     file = tmp_path / "config.toml"
     file.write_text(
         'zookeeper = "zk:2181"\ncommand-config = "/nowhere/secrets.properties"\n'
-        f'[notify]\nafter-ms = 0\n[notify.to.script]\ncommand = ["touch", "{told}"]\n'
+        f'[notify]\nafter-ms = 0\n[notify.to.script]\ncommand = ["touch", "{marker}"]\n'
     )
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
     monkeypatch.setattr("zkconsumer.sandbox.Sandbox", SandboxDouble)

@@ -12,7 +12,7 @@ from zkconsumer.drain import progress
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.progress import DrainMeter, JsonProgress, shown
-from zkconsumer.drain.protocols import Watch
+from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -22,18 +22,18 @@ PLAN = BatchPlan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, rang
 MANIFEST = Manifest(number=1, attempt="a", landed_ms=0)
 
 
-def drained(watch: Watch) -> None:
+def drained(listener: ProgressListener) -> None:
     """Report the progress of one batch of two."""
-    watch.on_snapshot({TP: 0}, {TP: 10_000})
-    watch.on_landing(PLAN)
-    watch.on_landed(PLAN, MANIFEST)
+    listener.on_snapshot({TP: 0}, {TP: 10_000})
+    listener.on_landing(PLAN)
+    listener.on_landed(PLAN, MANIFEST)
 
 
 def test_a_bar_shows_rate_and_lag() -> None:
     """Its last update has what was landed, the rate, and what is left."""
     terminal = FakeTerminal()
-    with shown(terminal) as watch:
-        drained(watch)
+    with shown(terminal) as listener:
+        drained(listener)
     message = terminal.getvalue()
     assert "batch 1" in message
     assert "4,000 landed" in message
@@ -44,16 +44,16 @@ def test_without_rich_each_batch_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     """It has the same figures in plain text."""
     monkeypatch.setattr(progress, "find_spec", lambda _name: None)
     terminal = FakeTerminal()
-    with shown(terminal) as watch:
-        drained(watch)
+    with shown(terminal) as listener:
+        drained(listener)
     assert terminal.getvalue().startswith("batch 1: 0 messages; 4,000 landed, ")
     assert "lag 6,000" in terminal.getvalue()
 
 
 def test_a_log_file_gets_nothing() -> None:
     """Progress bars are for terminals only."""
-    with shown(io.StringIO()) as watch:
-        assert type(watch) is Watch
+    with shown(io.StringIO()) as listener:
+        assert type(listener) is ProgressListener
 
 
 def test_a_program_gets_json_lines() -> None:
@@ -87,8 +87,8 @@ def test_no_lag_is_shown_before_the_first_snapshot() -> None:
         batch = json.loads(output.read())
     assert batch == {"ended": False, "landed": 4_000, "running_ms": 0, "batch": 1, "rows": 0}
     terminal = FakeTerminal()
-    with shown(terminal) as watch:
-        watch.on_landed(PLAN, MANIFEST)
+    with shown(terminal) as listener:
+        listener.on_landed(PLAN, MANIFEST)
     assert "4,000 landed" in terminal.getvalue()
     assert "lag" not in terminal.getvalue()
 

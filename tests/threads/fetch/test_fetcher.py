@@ -139,7 +139,7 @@ def test_a_jump_is_queued_first_though_the_queue_is_full() -> None:
             chunk = queue.take(5_000)
             assert isinstance(chunk, Chunk)
             assert (chunk.fetch_offset, chunk.next_offset) == (0, until)
-            queue.done_with(chunk)
+            queue.release(chunk)
 
 
 # --- connections ---------------------------------------------------------------------------------

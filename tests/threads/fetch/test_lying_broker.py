@@ -94,7 +94,7 @@ def test_an_offset_that_stays_wrong_is_poison(magic: int) -> None:
             assert isinstance(chunk, Chunk)
             delivered += [record.offset for record in chunk.records]
             poison = chunk.poison
-            queue.done_with(chunk)
+            queue.release(chunk)
         assert delivered == [0]
         assert (poison.offset, poison.next_offset, poison.raw) == (1, 2, entries[1])
         assert isinstance(poison.error, PartitionFailed)

@@ -33,7 +33,7 @@ def next_values(reader: LogReader, count: int) -> list[bytes | None]:
         chunk = reader.queue.take(10_000)
         assert isinstance(chunk, Chunk)
         values += [record.value for record in chunk.records]
-        reader.queue.done_with(chunk)
+        reader.queue.release(chunk)
     return values
 
 

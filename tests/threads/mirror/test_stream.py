@@ -175,7 +175,7 @@ def test_an_offset_beyond_the_end_of_a_truncated_log_is_not_complete(
     stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
     consumer: Any = TruncatedConsumer(offset, {TP: 13}, ours=ours)
     pipeline: Any = IdlePipeline()
-    stream._look_at_ends(consumer, pipeline, 10_000)
+    stream._record_ends_reached(consumer, pipeline, 10_000)
     assert ledger.is_complete is is_done
 
 
@@ -190,7 +190,7 @@ def test_a_log_truncated_below_a_commit_of_others_is_complete_after_a_while() ->
     while not ledger.is_complete:
         reads += 1
         assert reads <= READINGS
-        stream._look_at_ends(consumer, pipeline, 10_000 * reads)
+        stream._record_ends_reached(consumer, pipeline, 10_000 * reads)
     assert reads == READINGS
 
 
@@ -201,5 +201,5 @@ def test_a_partition_without_a_leader_does_not_hide_others() -> None:
     stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
     consumer: Any = TruncatedConsumer(13, {TP: 13}, ours=False)
     pipeline: Any = IdlePipeline()
-    stream._look_at_ends(consumer, pipeline, 10_000)
+    stream._record_ends_reached(consumer, pipeline, 10_000)
     assert ledger.missing() == {other}

@@ -83,7 +83,7 @@ def test_many_producers_lose_and_repeat_nothing(max_chunks: int, share_bytes: in
         assert queue.used_bytes() <= share_bytes or len(offsets) == 1
         received[item.claim] += offsets
         left -= len(offsets)
-        queue.done_with(item)
+        queue.release(item)
     assert scope.close(5_000) == []
     assert scope.first_error() is None
     assert all(offsets == list(range(count)) for offsets in received.values())

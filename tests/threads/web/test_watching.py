@@ -97,7 +97,7 @@ def watching(
     settings = WatchSettings(
         zookeeper_connect="zk:2181",
         interval_ms=interval_ms,
-        look_ms=5,
+        groups_interval_ms=5,
         retry_ms=5,
         groups=None if groups is None else re.compile(groups),
     )
@@ -445,7 +445,9 @@ def test_an_internal_error_is_shown_and_retried(caplog: pytest.LogCaptureFixture
     def open_it() -> Iterator[ScriptedCluster]:
         yield cluster
 
-    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1, look_ms=1, retry_ms=1)
+    settings = WatchSettings(
+        zookeeper_connect="zk:2181", interval_ms=1, groups_interval_ms=1, retry_ms=1
+    )
     with closing(ClusterWatch(open_it, settings, on_death=died.append)) as watch:
         watch.subscribe(listen)
         with watch.watch(KEY):

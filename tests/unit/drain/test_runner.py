@@ -9,7 +9,7 @@ from tests.support.drain_world import IDENTITY, Killed, World
 from zkconsumer.drain import layout
 from zkconsumer.drain.identity import DrainIdentity, refuse_another
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.protocols import Watch
+from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.errors import ConfigError, DataLost, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -83,7 +83,7 @@ def test_a_partition_seen_later_does_not_prolong_a_run(*, is_known: bool) -> Non
 
     def write(point: str) -> None:
         nonlocal reads
-        if point == "look":
+        if point == "read_logs":
             reads += 1
             assert reads < 20, "the run does not end"
             world.grow(T, 3)
@@ -339,7 +339,7 @@ def test_a_failed_start_does_not_claim_the_path() -> None:
     """After correcting a mistyped topic or address, the same path can be used."""
 
     def fail(point: str) -> None:
-        if point == "look":
+        if point == "read_logs":
             raise ConfigError("subscribe: no topic tt")
 
     world = World(fail)
@@ -348,14 +348,14 @@ def test_a_failed_start_does_not_claim_the_path() -> None:
     assert world.storage.content == {}
 
 
-class BatchWatch(Watch):
-    """A watch that records the numbers of the batches that began."""
+class BatchListener(ProgressListener):
+    """A progress listener that records the numbers of the batches that began."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
 
     def on_landing(self, plan: BatchPlan) -> None:
-        """See ``Watch``."""
+        """See ``ProgressListener``."""
         self.numbers.append(plan.number)
 
 
@@ -366,10 +366,10 @@ def test_an_unpublished_batch_is_reported_again() -> None:
         if point.startswith("before commit"):
             raise Killed
 
-    world, watch = World(kill), BatchWatch()
+    world, listener = World(kill), BatchListener()
     world.grow(T, 4)
     with pytest.raises(Killed):
-        world.run(watch=watch)
+        world.run(listener=listener)
     world.at = lambda _point: None
-    world.run(watch=watch)
-    assert watch.numbers == [1, 1]
+    world.run(listener=listener)
+    assert listener.numbers == [1, 1]

@@ -13,7 +13,7 @@ from tests.support.single_partition import SinglePartitionFetcher
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.core.partition_state import Trouble
+from zkconsumer.fetch.core.partition_state import PendingError
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record
@@ -332,7 +332,7 @@ def test_another_fetcher_continues_at_the_pending_chunk(halted: bool) -> None:
     assert position.part.resume_offset == 7
     position.part.pending = chunk
     if halted:
-        position.state.get_stuck(Trouble(ZkConsumerError("any")))
+        position.state.stop_with(PendingError(ZkConsumerError("any")))
     assert position.part.resume_offset == 5
 
 

@@ -108,7 +108,7 @@ def test_a_response_above_the_limit_is_refused() -> None:
     net = fake_net(max_response_bytes=1000)
     net.cluster.create_topic("t")
     net.cluster.append(TP, [Record(0, None, bytes(2000))])
-    with pytest.raises(DecodeError, match="only 4 to 1000 make sense for what was asked"):
+    with pytest.raises(DecodeError, match="only 4 to 1000 make sense for what was requested"):
         net.connect().request(request.fetch(TP, 0), version=0, timeout_ms=LONG_MS)
 
 

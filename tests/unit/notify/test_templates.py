@@ -83,7 +83,7 @@ def test_alertmanager_gets_constant_labels() -> None:
 
 def test_a_command_gets_environment_variables() -> None:
     """Unknown values are empty."""
-    found = templates.variables(message(told=alert(None)), NotificationOrigin(cluster="zk:2181"))
+    found = templates.variables(message(about=alert(None)), NotificationOrigin(cluster="zk:2181"))
     assert found["ZKCONSUMER_STATUS"] == "firing"
     assert found["ZKCONSUMER_GROUP"] == ""
     assert found["ZKCONSUMER_SEVERITY"] == "error"
@@ -120,38 +120,40 @@ def test_a_command_that_a_target_would_change_is_left_out() -> None:
         (f"zkconsumer doctor --group {'x' * 2_000}", None),
         ("zkconsumer doctor --group 'a\u200b'", None),
     ):
-        told = alert()
-        told = replace(told, trouble=replace(told.trouble, command=command))
-        lines = json.loads(templates.as_slack([message(told=told)], ORIGIN))["text"].split("\n")
+        stuck = alert()
+        stuck = replace(stuck, trouble=replace(stuck.trouble, command=command))
+        lines = json.loads(templates.as_slack([message(about=stuck)], ORIGIN))["text"].split("\n")
         assert [line for line in lines if "zkconsumer doctor" in line] == ([shown] if shown else [])
 
 
 def test_long_ids_stay_different() -> None:
     """Shortened ids end in a digest."""
     keys = [GroupKey(GroupKind.ZOOKEEPER, "g" * 400 + end) for end in "ab"]
-    ids = {templates.alert_id(message(told=alert(key)), ORIGIN) for key in keys}
+    ids = {templates.alert_id(message(about=alert(key)), ORIGIN) for key in keys}
     assert [len(member_id) for member_id in ids] == [250, 250]
 
 
 @given(st.text(max_size=40), st.text(max_size=200))
 def test_foreign_names_are_plain_text(group_id: str, text_of_trouble: str) -> None:
     """They bring no header, markup, line or NUL into a message."""
-    told = message(told=alert(GroupKey(GroupKind.COORDINATOR, group_id), what=text_of_trouble))
+    notification = message(
+        about=alert(GroupKey(GroupKind.COORDINATOR, group_id), what=text_of_trouble)
+    )
     origin = NotificationOrigin(cluster=group_id)
-    mail = templates.mail([told], origin, sender="a@b.c", receivers=["d@e.f"])
+    mail = templates.mail([notification], origin, sender="a@b.c", receivers=["d@e.f"])
     read = message_from_bytes(mail.as_bytes(policy=SMTP), policy=SMTP)
     assert read.keys() == mail.keys()
-    assert all("\0" not in value for value in templates.variables(told, origin).values())
-    text = json.loads(templates.as_slack([told], origin))["text"]
+    assert all("\0" not in value for value in templates.variables(notification, origin).values())
+    text = json.loads(templates.as_slack([notification], origin))["text"]
     assert not {"<", ">"} & set(text)
     assert text.count("`") == 2
     assert text.count("@") == text.count("@\N{ZERO WIDTH SPACE}")
     assert text.count("\n") <= 9
     for body in (templates.as_json, templates.as_alertmanager, templates.pagerduty("k")):
-        assert json.loads(body([told], origin))
+        assert json.loads(body([notification], origin))
 
 
 def test_ids_name_the_subject() -> None:
     """The cluster has an id, too."""
     assert templates.alert_id(message(), ORIGIN) == f"zkconsumer/plant/zookeeper/{SETTLEMENT[1]}"
-    assert templates.alert_id(message(told=alert(None)), ORIGIN) == "zkconsumer/plant/cluster"
+    assert templates.alert_id(message(about=alert(None)), ORIGIN) == "zkconsumer/plant/cluster"

@@ -89,7 +89,7 @@ def offsets_of(messages: "list[MessageAndMetadata[bytes, bytes]]") -> list[int]:
 def test_a_cursor_without_a_chunk_yields_nothing(maker: Maker) -> None:
     """A cursor without a chunk yields nothing, however and however often it is asked."""
     cursor = maker.cursor()
-    assert (list(cursor), next(iter(cursor), None), cursor.chunk, cursor.is_through) == (
+    assert (list(cursor), next(iter(cursor), None), cursor.chunk, cursor.is_exhausted) == (
         [],
         None,
         None,
@@ -107,7 +107,7 @@ def test_messages_come_in_log_order(maker: Maker) -> None:
     ]
     assert {(message.topic, message.partition) for message in found} == {T1}
     assert all(isinstance(message, MessageAndMetadata) for message in found)
-    assert (cursor.is_through, cursor.chunk) == (True, chunk)
+    assert (cursor.is_exhausted, cursor.chunk) == (True, chunk)
     assert list(cursor) == []
 
 
@@ -135,7 +135,7 @@ def test_a_claim_that_was_given_up_yields_nothing(maker: Maker) -> None:
     chunk.claim.active = False
     assert list(cursor) == []
     assert (chunk.claim.consumed_offset, chunk.claim.delivered_offset) == (1, 1)
-    assert not cursor.is_through
+    assert not cursor.is_exhausted
 
 
 def test_a_cursor_yields_nothing_without_a_lease(maker: Maker) -> None:
@@ -164,9 +164,9 @@ def test_peeking_advances_nothing_until_the_position_is_stored(maker: Maker) -> 
     assert next(cursor).offset == 8
     rest, position = cursor.peek(100)
     assert offsets_of(rest) == list(range(9, 20))
-    through = [cursor.is_through]
+    through = [cursor.is_exhausted]
     cursor.position = position
-    through.append(cursor.is_through)
+    through.append(cursor.is_exhausted)
     assert through == [False, True]
     assert cursor.peek(1)[0] == []
 
@@ -183,14 +183,14 @@ def test_a_new_chunk_begins_at_its_first_message(maker: Maker) -> None:
     ]
     assert (other.consumed_offset, other.delivered_offset) == (52, 52)
     cursor.chunk = None
-    assert (list(cursor), cursor.is_through) == ([], True)
+    assert (list(cursor), cursor.is_exhausted) == ([], True)
 
 
-def test_a_chunk_without_records_is_through(maker: Maker) -> None:
+def test_a_chunk_without_records_is_exhausted(maker: Maker) -> None:
     """A cursor whose chunk has no records is through from the beginning."""
     cursor = maker.cursor()
     cursor.chunk = maker.chunk(claim_of())
-    assert (cursor.is_through, list(cursor)) == (True, [])
+    assert (cursor.is_exhausted, list(cursor)) == (True, [])
 
 
 class Stop(Exception):
@@ -275,7 +275,7 @@ def test_a_chunk_that_is_emptied_while_it_is_taken_yields_nothing() -> None:
     chunk.claim.active = False
     chunk.records = ()
     cursor.chunk = chunk
-    assert (list(cursor), cursor.is_through, cursor.peek(5)[0]) == ([], True, [])
+    assert (list(cursor), cursor.is_exhausted, cursor.peek(5)[0]) == ([], True, [])
 
 
 @needs_native_engine
@@ -302,7 +302,7 @@ def test_runs_start_at_the_cursors_position(most: int, read_before: int) -> None
     cursor: Any = maker.cursor()
     cursor.chunk = chunk_in(plain + packed + set_of([12, 13]), claim)
     got = [next(cursor).offset for _ in range(read_before)]
-    while not cursor.is_through:
+    while not cursor.is_exhausted:
         runs, position = cursor.peek_runs(most)
         assert sum(len(run) for run in runs) <= most
         got += [record.offset for run in runs for record in run]

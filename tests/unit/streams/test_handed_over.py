@@ -32,11 +32,11 @@ def test_delivered_messages_are_counted_by_topic() -> None:
     """Only delivered messages count: neither queued ones, nor the rest of the current chunk."""
     one, two = claim_of(T0, committed=0), claim_of(OTHER, committed=5)
     stream, _ = stream_of(chunk_of(one, [0, 1, 2]), chunk_of(two, [5, 6]))
-    assert stream.handed_over() == {}
+    assert stream.delivered_counts() == {}
     seen = []
     for _ in range(5):
         next(stream)
-        seen.append(stream.handed_over())
+        seen.append(stream.delivered_counts())
     assert seen[:3] == [{"t": 1}, {"t": 2}, {"t": 3}]
     assert seen[3:] == [{"t": 3, "other": 1}, {"t": 3, "other": 2}]
 
@@ -49,9 +49,9 @@ def test_batches_count_what_they_hold() -> None:
     )
     batches = stream.batches(max_records=4, timeout_ms=0)
     assert len(next(batches)) == 4
-    assert stream.handed_over() == {"t": 4}
+    assert stream.delivered_counts() == {"t": 4}
     assert len(next(batches)) == 3
-    assert stream.handed_over() == {"t": 7}
+    assert stream.delivered_counts() == {"t": 7}
 
 
 def test_the_rest_of_a_chunk_that_was_given_up_does_not_count() -> None:
@@ -61,7 +61,7 @@ def test_the_rest_of_a_chunk_that_was_given_up_does_not_count() -> None:
     next(stream)
     one.active = False
     assert next(stream).partition == 1
-    assert stream.handed_over() == {"t": 2}
+    assert stream.delivered_counts() == {"t": 2}
 
 
 def gathered(stream: Stream, count: int) -> list[BatchPiece[bytes, bytes]]:
@@ -85,7 +85,7 @@ def test_a_batch_that_is_given_up_before_its_delivery_does_not_count() -> None:
     assert stream._reader.transfer(pieces) == []
     queue.close()
     assert list(stream) == []
-    assert stream.handed_over() == {"t": 0}
+    assert stream.delivered_counts() == {"t": 0}
 
 
 def test_a_chunk_of_a_batch_that_is_given_up_does_not_count() -> None:
@@ -97,7 +97,7 @@ def test_a_chunk_of_a_batch_that_is_given_up_does_not_count() -> None:
     assert len(stream._reader.transfer(pieces)) == 4
     queue.close()
     assert list(stream) == []
-    assert stream.handed_over() == {"t": 4}
+    assert stream.delivered_counts() == {"t": 4}
 
 
 def test_what_a_batch_left_of_a_chunk_that_is_given_up_does_not_count() -> None:
@@ -108,7 +108,7 @@ def test_what_a_batch_left_of_a_chunk_that_is_given_up_does_not_count() -> None:
     assert len(next(batches)) == 3
     two.active = False
     assert [message.offset for message in next(batches)] == [2]
-    assert stream.handed_over() == {"t": 4}
+    assert stream.delivered_counts() == {"t": 4}
 
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -136,4 +136,4 @@ def test_the_count_is_what_the_caller_got(gaps: list[list[int]], takes: list[int
             got += sum(1 for _ in zip(range(1), stream, strict=False))
     rest = sum(1 for _ in stream)
     assert got + rest == total
-    assert stream.handed_over().get("t", 0) == total
+    assert stream.delivered_counts().get("t", 0) == total

@@ -37,10 +37,10 @@ class CountingQueue(ChunkQueue):
         super().__init__(100)
         self.done: list[Chunk] = []
 
-    def done_with(self, chunk: Chunk) -> None:
+    def release(self, chunk: Chunk) -> None:
         """Record the chunk and free its bytes."""
         self.done.append(chunk)
-        super().done_with(chunk)
+        super().release(chunk)
 
 
 class InterruptedStream:

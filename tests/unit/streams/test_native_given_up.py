@@ -44,7 +44,7 @@ def test_a_chunk_that_is_emptied_while_it_is_taken_yields_nothing() -> None:
     queue.discard_inactive()
     taken = cursor()
     taken.chunk = chunk
-    assert taken.is_through
+    assert taken.is_exhausted
     assert list(taken) == []
 
 

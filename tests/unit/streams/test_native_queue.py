@@ -157,7 +157,7 @@ def test_bytes_of_the_pump_and_of_python_are_counted_together() -> None:
     assert wakeup.wait()
     assert notifications == [1]
     assert put(queue, claim, range(600, 900), wakeup) is not None
-    queue.done_with(chunk)
+    queue.release(chunk)
     assert wakeup.wait()
     assert queue.offer(chunk_of(claim, range(900, 950)), ignore)
 

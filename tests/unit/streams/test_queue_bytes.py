@@ -73,7 +73,7 @@ def test_a_chunk_in_hand_counts_until_it_is_done_with() -> None:
     queue.remove()
     assert queue.used_bytes() == 2 * ONE
     assert not queue.offer(chunk_of(claim, [2]), ignore)
-    queue.done_with(chunk)
+    queue.release(chunk)
     assert queue.used_bytes() == ONE
     assert queue.offer(chunk_of(claim, [2]), ignore)
 
@@ -86,9 +86,9 @@ def test_being_done_twice_frees_the_bytes_once() -> None:
     first = queue.head(0)
     assert isinstance(first, Chunk)
     queue.remove()
-    queue.done_with(first)
+    queue.release(first)
     queue.remove()
-    queue.done_with(first)
+    queue.release(first)
     assert queue.used_bytes() == ONE
 
 
@@ -171,7 +171,7 @@ def test_a_record_larger_than_the_share_gets_in_when_it_is_alone() -> None:
     assert isinstance(first, Chunk)
     queue.remove()
     assert not queue.offer(large, ignore)
-    queue.done_with(first)
+    queue.release(first)
     assert queue.offer(large, ignore)
     assert not queue.offer(chunk_of(claim, [2]), ignore)
     assert queue.take(0) is large
@@ -264,7 +264,7 @@ def test_a_listener_is_called_for_every_put_and_wakeup() -> None:
     assert len(received) == 4
 
 
-@pytest.mark.parametrize("step", ["remove", "done_with"])
+@pytest.mark.parametrize("step", ["remove", "release"])
 def test_a_signal_handler_may_change_the_queue_wherever_it_interrupts(step: str) -> None:
     """A signal handler may close, discard and wake at any line: nothing blocks, no bytes leak."""
     for stop_at in range(100):
@@ -272,7 +272,7 @@ def test_a_signal_handler_may_change_the_queue_wherever_it_interrupts(step: str)
         chunk = chunk_of(claim, [0])
         queue.offer(chunk, ignore)
         assert queue.head(0) is chunk
-        if step == "done_with":
+        if step == "release":
             queue.remove()
 
         def handler(queue: StreamQueue = queue) -> None:
@@ -280,9 +280,9 @@ def test_a_signal_handler_may_change_the_queue_wherever_it_interrupts(step: str)
             queue.wake()
             queue.close()
 
-        run = queue.remove if step == "remove" else partial(queue.done_with, chunk)
+        run = queue.remove if step == "remove" else partial(queue.release, chunk)
         interrupted = interrupt_at_line(stop_at, handler, run)
-        queue.done_with(chunk)
+        queue.release(chunk)
         assert queue.used_bytes() == 0
         if not interrupted:
             assert stop_at > 0

@@ -14,7 +14,7 @@ from zkconsumer.browse.filters import parse_filters
 from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage, ndjson_line
 from zkconsumer.browse.query import BrowseLimits, MessageQuery
-from zkconsumer.cli.browsing import Looks
+from zkconsumer.cli.browsing import CommandBrowser
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.consume.format import TextFormat
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
@@ -38,22 +38,22 @@ _PAUSE_MS: Final = 500
 """The pause between two queries of ``--follow``."""
 
 
-def is_look(args: argparse.Namespace) -> bool:
+def is_browsing(args: argparse.Namespace) -> bool:
     """Return whether messages are browsed, without joining a group."""
     return args.tail is not None or args.from_time is not None or args.follow
 
 
-def look(args: argparse.Namespace) -> int:
+def browse(args: argparse.Namespace) -> int:
     """Print messages; return the exit status, 1 if not all were read.
 
     Raises:
         ConfigError: the options contradict each other.
         ZkConsumerError: no broker responds.
     """
-    query = look_query(args)
+    query = browse_query(args)
     if args.follow:
         return _follow(args, query)
-    result = Looks(_cluster_arguments(args), limits=_LIMITS)(query)
+    result = CommandBrowser(_cluster_arguments(args), limits=_LIMITS)(query)
     output = Output()
     try:
         output.write(_printed(args, result.messages))
@@ -78,14 +78,14 @@ def _follow(args: argparse.Namespace, query: MessageQuery) -> int:
         ZkConsumerError: the first query failed.
     """
     arguments = _cluster_arguments(argparse.Namespace(**{**vars(args), "timeout_ms": None}))
-    looks = Looks(arguments)
+    browser = CommandBrowser(arguments)
     output = Output()
     following = Following(args, output)
     try:
         with (
             stop_signals() as stop,
             watching_reader(output.descriptor, stop_ourselves),
-            closing(looks.follow(query)) as results,
+            closing(browser.follow(query)) as results,
         ):
             stop.pending = following.pending
             for result in results:
@@ -165,7 +165,7 @@ class Following:
         self._writing = None
 
 
-def look_query(args: argparse.Namespace) -> MessageQuery:
+def browse_query(args: argparse.Namespace) -> MessageQuery:
     """Return the query that the options describe.
 
     Raises:

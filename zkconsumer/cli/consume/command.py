@@ -15,7 +15,7 @@ from zkconsumer.browse.decoding import FORMS
 from zkconsumer.cli.browsing import add_registry_argument
 from zkconsumer.cli.cluster_access import open_store
 from zkconsumer.cli.cluster_arguments import add_consumer_config_argument, add_zookeeper_argument
-from zkconsumer.cli.consume.browsing import is_look, look
+from zkconsumer.cli.consume.browsing import browse, is_browsing
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
 from zkconsumer.cli.consume.settings import (
     ConsoleSettings,
@@ -81,15 +81,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="first delete the group's data in ZooKeeper, including its offsets",
     )
-    _add_look(parser)
+    _add_browsing(parser)
     _add_output(parser)
     add_metrics_arguments(parser)
 
 
-def _add_look(parser: argparse.ArgumentParser) -> None:
+def _add_browsing(parser: argparse.ArgumentParser) -> None:
     """Add the options for looking at messages without a group."""
     group = parser.add_argument_group(
-        "read messages of --topic, a plain name here, without joining a group or committing"
+        "browsing: no group is joined, nothing is committed; --topic is a plain name here"
     )
     starts = group.add_mutually_exclusive_group()
     starts.add_argument(
@@ -118,7 +118,7 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILTER",
         help="only those with: TEXT, key:TEXT, value:TEXT, header:NAME=TEXT, or a path into JSON "
-        "or Avro, such as '.user.id == 42'; again: those that pass all",
+        "or Avro, such as '.user.id == 42'; may be repeated: messages must pass all",
     )
     group.add_argument(
         "--show-as",
@@ -136,7 +136,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--max-messages", type=count_of_messages, metavar="N", help="end after N messages"
     )
     parser.add_argument(
-        "--timeout-ms", type=int, metavar="MS", help="end when no message has come for this time"
+        "--timeout-ms", type=int, metavar="MS", help="end when no message has arrived for this long"
     )
     parser.add_argument(
         "--output",
@@ -152,8 +152,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ZkConsumerError: consuming failed; messages printed before are committed.
     """
-    if is_look(args):
-        return look(args)
+    if is_browsing(args):
+        return browse(args)
     if args.filter or args.output == "table" or args.show_as != "auto":
         raise ConfigError("--filter, --show-as and --output table need --tail or --from-time")
     file = load_properties(args.consumer_config) if args.consumer_config else {}

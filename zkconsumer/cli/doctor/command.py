@@ -36,7 +36,7 @@ from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
 
-_LOOK_EVERY_MS = 5_000
+_READ_INTERVAL_MS = 5_000
 _COUNTDOWN_WIDTH = 30
 _STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
 
@@ -103,7 +103,7 @@ def _add_snapshot_options(parser: argparse.ArgumentParser) -> None:
     snapshots = parser.add_argument_group("the second snapshot")
     snapshots.add_argument("--quick", action="store_true", help="take only one snapshot")
     snapshots.add_argument(
-        "--look-apart-ms",
+        "--snapshot-interval-ms",
         type=milliseconds,
         default=30_000,
         metavar="MS",
@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     if args.fix:
         _require_zookeeper(args, "--fix")
     with open_cluster(args, even_without=True) as access:
-        report = _look(args, access)
+        report = _diagnose(args, access)
         as_wanted = as_json(report) if args.format == "json" else None
         show(as_wanted or as_text(report, coloured=shows_colour()))
         treated = _treat(args, access, report) if args.fix else Treated(repaired=(), failed=False)
@@ -170,12 +170,12 @@ def _treat(args: argparse.Namespace, access: CommandCluster, report: DoctorRepor
     return repair(access.store, report.findings, undo, yes=args.yes)
 
 
-def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
+def _diagnose(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     reader = access.reader(with_sessions=True)
     first = required(reader.read(args.group))
     keys = _wanted(args, first)
     settings = Circumstances(
-        settle_ms=args.look_apart_ms,
+        settle_ms=args.snapshot_interval_ms,
         silence_ms=args.commit_interval_ms * 5 // 4,
         strategies={key.group_id: args.strategy for key in keys} if args.strategy else {},
     )
@@ -226,7 +226,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
     while left:
         passed_ms = clock.now_ms() - began_ms
         _write_left(max(suspicion.wait_ms for suspicion in left) - passed_ms)
-        until_ms = min(_LOOK_EVERY_MS, min(suspicion.wait_ms for suspicion in left) - passed_ms)
+        until_ms = min(_READ_INTERVAL_MS, min(suspicion.wait_ms for suspicion in left) - passed_ms)
         for nap_ms in naps(until_ms):
             wait_ms(nap_ms)
         passed_ms = clock.now_ms() - began_ms

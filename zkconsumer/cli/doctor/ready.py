@@ -189,8 +189,8 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
     is_ready = not any(finding.severity > Severity.NOTE for finding in findings)
     found = paths_for(snapshot, facts, args.ready_for)
     if args.format == "json":
-        shown = [{"way": path.method, "steps": list(path.steps)} for path in found]
-        ready = {"release": args.ready_for, "ready": is_ready, "ways": shown}
+        shown = [{"method": path.method, "steps": list(path.steps)} for path in found]
+        ready = {"release": args.ready_for, "ready": is_ready, "paths": shown}
         show(json_text({**json.loads(as_json(report)), "ready_for": ready}))
     else:
         text = as_text(report, coloured=shows_colour())
@@ -203,7 +203,7 @@ def _path_lines(found: Sequence[UpgradePath], wanted: str) -> Iterator[str]:
         yield f"The brokers already run {wanted} or later.\n"
     for number, path in enumerate(found):
         how = "by a mirror" if path.method is UpgradeMethod.MIRROR else "in place"
-        yield f"Or {how}:" if number else f"The way to {wanted}, {how}:"
+        yield f"Or {how}:" if number else f"Upgrade path to {wanted}, {how}:"
         yield from numbered_lines(path.steps)
         yield ""
 

@@ -21,7 +21,7 @@ from zkconsumer.zk.nodes import Malformed, parse_offset
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
 """A cell that a spreadsheet treats as a formula, with any leading apostrophes."""
 
-_TOLD: Final = 5
+_LISTED: Final = 5
 """The maximum number of bad lines that are listed; further ones are counted."""
 
 
@@ -140,5 +140,5 @@ def _parse_row(cells: list[str], group_id: str | None) -> ParsedLine:
 
 def _described(bad: Iterable[InvalidOffset]) -> str:
     lines = [f"line {number}: {reason}" for number, reason in bad]
-    more = f"; and {len(lines) - _TOLD} more" if len(lines) > _TOLD else ""
-    return "; ".join(lines[:_TOLD]) + more
+    more = f"; and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
+    return "; ".join(lines[:_LISTED]) + more

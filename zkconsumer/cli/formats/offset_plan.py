@@ -107,7 +107,7 @@ def _partitions_json(plan: OffsetPlan, outcome: MigrationOutcome | None) -> list
             "wanted": number_of(move.wanted),
             "lag_before": plan.lag(tp, move.before),
             "lag_wanted": plan.lag(tp, move.wanted),
-            "fate": move.action.value,
+            "action": move.action.value,
         }
         entries.append({**entry, **outcomes.get(tp, {})})
     return entries

@@ -94,14 +94,14 @@ def _change(
     elif was is not None and now is not None:
         if was.state != now.state:
             events.append(f"{was.state} -> {now.state}")
-        events += _handed_over(was, now)
+        events += _owner_changes(was, now)
     if rebalance is not None:
         events.append(rebalance_text(rebalance))
     read = {} if was is None or now is None else _read(was, now)
     return Change(group=now, key=key, was=was, events=tuple(events), read=read, rebalance=rebalance)
 
 
-def _handed_over(was: GroupStatus, now: GroupStatus) -> Iterator[str]:
+def _owner_changes(was: GroupStatus, now: GroupStatus) -> Iterator[str]:
     owners = {partition.topic_partition: partition.owner for partition in was.partitions}
     for partition in now.partitions:
         old = owners.get(partition.topic_partition)

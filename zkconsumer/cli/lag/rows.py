@@ -229,7 +229,7 @@ def _row_json(row: LagRow) -> dict[str, object]:
         "lag": row.records,
         "seconds": None if time is None else time.ms / 1000,
         "seconds_estimated": None if time is None else time.estimated,
-        "standing": row.placement.name.lower(),
+        "placement": row.placement.name.lower(),
         "owner": partition.owner,
         "problem": partition.problem or (_NEVER_COMMITTED if committed is None else None),
     }

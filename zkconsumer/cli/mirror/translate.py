@@ -86,11 +86,11 @@ def _check_read(
     """Raise if messages that the group has not read may be missing in the target."""
     if not translation.unread:
         return
-    told = shortlist(
+    unread = shortlist(
         f"{tp} from {committed[tp]} to {begin - 1}" for tp, begin in translation.unread.items()
     )
     raise MirrorError(
-        f"no mirror of these offsets files has read what the group is to read next: {told}; give "
+        f"no mirror of these offsets files has read what the group is to read next: {unread}; give "
         "the files of all mirrors, or, if the source no longer has messages there, put the "
         f"offset after them into {input_file}; nothing was written"
     )

@@ -146,7 +146,7 @@ def json_of(proof: MirrorProof) -> dict[str, object]:
             }
             for partition in proof.partitions
         ],
-        "unlisted": [
+        "not_in_offsets_files": [
             {**tp._asdict(), "offsets": count} for tp, count in proof.offsets_without_line.items()
         ],
         "claimed_twice": [

@@ -18,7 +18,7 @@ from zkconsumer.offsets.placing import merged
 from zkconsumer.zk.paths import is_segment
 
 _STDOUT = "-"
-_TOLD = 5
+_LISTED = 5
 
 DESCRIPTION = """\
 Write the committed offsets of groups to a file: by default in the format of the original's
@@ -121,8 +121,8 @@ def _read(
             storages.hang_up()
             advance(1)
     if broken:
-        more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""
-        raise ZkConsumerError(f"nothing was exported: {'; '.join(broken[:_TOLD])}{more}")
+        more = f"; and {len(broken) - _LISTED} more" if len(broken) > _LISTED else ""
+        raise ZkConsumerError(f"nothing was exported: {'; '.join(broken[:_LISTED])}{more}")
     return found
 
 

@@ -25,7 +25,7 @@ from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.planning import Outside
 from zkconsumer.offsets.store import FetchedOffset
 
-_TOLD = 5
+_LISTED = 5
 
 
 def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
@@ -68,7 +68,7 @@ def finish(
     jobs: Sequence[Job],
     *,
     scala: Callable[[Sequence[OffsetStoreReport]], str] | None = None,
-    asking: str | None = None,
+    confirmed_by: str | None = None,
 ) -> int:
     """Carry out the jobs unless it is a dry run or refused; print; return the exit status.
 
@@ -77,7 +77,7 @@ def finish(
         cluster: the groups' cluster.
         jobs: the planned changes.
         scala: returns the original's output.
-        asking: the group id that the user has to type before writing; None: no confirmation.
+        confirmed_by: the group id that the user has to type before writing; None: no confirmation.
 
     Raises:
         ConfigError: the cluster has none of the partitions.
@@ -92,14 +92,16 @@ def finish(
         absent = sorted(
             {move.topic_partition for report in reports for move in report.plan.plan.moves}
         )
-        reported = ", ".join(map(format, absent[:_TOLD]))
+        reported = ", ".join(map(format, absent[:_LISTED]))
         raise ConfigError(
             "the cluster has none of these partitions: "
-            f"{reported}{' …' if absent[_TOLD:] else ''}: check the names, and the cluster's "
+            f"{reported}{' …' if absent[_LISTED:] else ''}: check the names, and the cluster's "
             "address; nothing was written"
         )
     if not refused and not args.dry_run:
-        if asking is not None and not confirm(plans_text(reports, None), asking, yes=False):
+        if confirmed_by is not None and not confirm(
+            plans_text(reports, None), confirmed_by, yes=False
+        ):
             return REFUSED
         try:
             with roll_back_file(args.roll_back_file, _roll_backs(cluster, reports)) as name:

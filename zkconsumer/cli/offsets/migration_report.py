@@ -61,7 +61,7 @@ def as_json(report: MigrationReport) -> str:
                 **move.topic_partition._asdict(),
                 "wanted": number_of(move.wanted),
                 "before": number_of(move.before),
-                "fate": move.action.value,
+                "action": move.action.value,
                 **outcomes.get(move.topic_partition, {}),
             }
             for move in plan.moves

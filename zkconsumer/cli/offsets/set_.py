@@ -141,8 +141,10 @@ def run(args: argparse.Namespace) -> int:
             storage=args.storage,
             force=args.force,
         )
-        asking = None if args.execute else args.group
-        return finish(args, cluster, [draw(cluster, args.group, request)], asking=asking)
+        confirmed_by = None if args.execute else args.group
+        return finish(
+            args, cluster, [draw(cluster, args.group, request)], confirmed_by=confirmed_by
+        )
 
 
 def _instant(text: str) -> int:

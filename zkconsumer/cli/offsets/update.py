@@ -33,7 +33,9 @@ SUMMARY = "set one topic to earliest or latest (UpdateOffsetsInZK)"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     # Validated later: the original has its own messages for invalid values.
-    parser.add_argument("goal", metavar="earliest|latest", help="the end of the log to set")
+    parser.add_argument(
+        "goal", metavar="earliest|latest", help="which end of each log to set the offsets to"
+    )
     parser.add_argument(
         "properties",
         metavar="consumer.properties",

@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
-    reading = parser.add_argument_group("how to read")
+    reading = parser.add_argument_group("reading")
     reading.add_argument(
         "--group",
         metavar="GROUP",
@@ -116,7 +116,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         type=_COUNT,
         default=5_000,
         metavar="MS",
-        help="end each thread when no message has come for this time (default: %(default)s)",
+        help="end each thread when no message has arrived for this long (default: %(default)s)",
     )
     reading.add_argument(
         "--one-by-one",

@@ -35,7 +35,7 @@ _LOCK_TIMEOUT_S = 0.1
 class Counted(Protocol):
     """A stream that counts the messages that it has handed over."""
 
-    def handed_over(self) -> Mapping[str, int]:
+    def delivered_counts(self) -> Mapping[str, int]:
         """Return the number of messages handed over, by topic. Thread: any."""
         ...
 
@@ -140,7 +140,7 @@ class Measuring:
     def _count_messages(self, now_ms: int) -> None:
         totals: dict[str, int] = {}
         for measured in list(self._streams):
-            for topic, count in measured.stream.handed_over().items():
+            for topic, count in measured.stream.delivered_counts().items():
                 totals[topic] = totals.get(topic, 0) + count
         for topic, total in totals.items():
             meter = self._messages_of.get(topic)

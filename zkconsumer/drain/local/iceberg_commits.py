@@ -27,8 +27,8 @@ def last_batch(metadata: TableMetadata, drain: str) -> int:
     there = [commit.number for commit in commits_of(snapshots, drain)]
     if there or is_whole(snapshots):
         return max(there, default=0)
-    said = metadata.properties.get(BATCH, "")
-    return int(said) if said.isdigit() else 0
+    number = metadata.properties.get(BATCH, "")
+    return int(number) if number.isdigit() else 0
 
 
 def is_whole(snapshots: Sequence[Snapshot]) -> bool:

@@ -63,14 +63,14 @@ def is_elsewhere(metadata: TableMetadata, file: DataFile, path: str) -> bool:
     steps = (step.partition("=") for step in path.split("/")[:-1])
     where = {name: unquote(value) for name, _, value in steps if name in _KINDS}
     try:
-        said = _values(where)
+        values = _values(where)
     except ValueError:
         return True
     names = {number: name for name, number in _ids(metadata).items()}
     spec = metadata.specs()[file.spec_id]
     for field, value in zip(spec.fields, _listed(file.partition), strict=True):
         name = names.get(field.source_id)
-        if name in said and field.transform.transform(_KINDS[name])(said[name]) != value:
+        if name in values and field.transform.transform(_KINDS[name])(values[name]) != value:
             return True
     return False
 

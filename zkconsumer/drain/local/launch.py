@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
 from zkconsumer.drain.launch import run_drain
 from zkconsumer.drain.local.engine import LocalEngine
-from zkconsumer.drain.protocols import StopRequest, Watch
+from zkconsumer.drain.protocols import ProgressListener, StopRequest
 from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.verify import prove
 from zkconsumer.drain.runner import DrainReport
@@ -16,7 +16,7 @@ def drain_locally(
     settings: DrainSettings,
     *,
     memory_mb: int = DEFAULT_MEMORY_MB,
-    watch: Watch | None = None,
+    listener: ProgressListener | None = None,
     stop: StopRequest | None = None,
 ) -> DrainReport:
     """Land topics exactly once, without Spark; otherwise like ``drain``.
@@ -24,7 +24,7 @@ def drain_locally(
     Args:
         settings: source, target and options.
         memory_mb: the approximate memory limit of the process.
-        watch: is notified of progress.
+        listener: is notified of progress.
         stop: stops the drain before the next batch.
 
     Raises:
@@ -34,7 +34,7 @@ def drain_locally(
         ZkConsumerError: the cluster or the group can't be reached.
     """
     settings.checked()
-    return run_drain(LocalEngine(memory_mb), settings, watch=watch, stop=stop)
+    return run_drain(LocalEngine(memory_mb), settings, listener=listener, stop=stop)
 
 
 def verify_locally(

@@ -60,7 +60,7 @@ class RowSums:
             return
         table = pa.table(
             {
-                "begin": pa.chunked_array([begins for begins, _ in bounds]),
+                "begin": pa.chunked_array([starts for starts, _ in bounds]),
                 "end": pa.chunked_array([ends for _, ends in bounds]),
             }
         ).sort_by("begin")
@@ -117,6 +117,6 @@ def _bounds(offsets: pa.Array) -> _Bounds:
     steps = pc.subtract(offsets.slice(1), offsets.slice(0, last))
     breaks = pc.indices_nonzero(pc.not_equal(steps, 1)).cast(pa.int64())
     edge = pa.array([0, last], pa.int64())
-    begins = pa.concat_arrays([edge.slice(0, 1), pc.add(breaks, 1)])
+    starts = pa.concat_arrays([edge.slice(0, 1), pc.add(breaks, 1)])
     ends = pa.concat_arrays([breaks, edge.slice(1)])
-    return offsets.take(begins), pc.add(offsets.take(ends), 1)
+    return offsets.take(starts), pc.add(offsets.take(ends), 1)

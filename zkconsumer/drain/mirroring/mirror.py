@@ -1,7 +1,7 @@
 """Lands messages in a modern Kafka cluster, through Spark's own Kafka sink.
 
 Writes to a cluster can't be undone, and Spark's sink may write a message twice when a task is
-retried. So exactly-once is checked, not assumed: the plan notes the target's log ends before
+retried. So exactly-once is checked, not assumed: the plan records the target's log ends before
 anything is written; a retried batch first reads the messages after these ends that earlier attempts
 wrote, and omits them; and a written batch is read back, for its count, its checksums, and the table
 of offsets.
@@ -92,7 +92,7 @@ class KafkaLanding:
         if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
             self._await_earlier_attempts(starts)
         with described_by_spark(f"batch {plan.number}"):
-            write_rows(self._left_of(plan, starts), self._target())
+            write_rows(self._unwritten_rows(plan, starts), self._target())
             return self._read_back(plan, attempt, starts)
 
     def _read_back(self, plan: BatchPlan, attempt: str, starts: Positions) -> Manifest:
@@ -132,7 +132,7 @@ class KafkaLanding:
         }
         return within(rows, ranges)
 
-    def _left_of(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
+    def _unwritten_rows(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
         """Return the plan's rows without those that an earlier attempt wrote."""
         rows = self._read(plan)
         if self._cluster.ends(starts) == starts:

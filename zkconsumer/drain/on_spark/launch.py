@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 from zkconsumer.drain.launch import run_drain
 from zkconsumer.drain.on_spark.engine import SparkEngine
-from zkconsumer.drain.protocols import StopRequest, Watch
+from zkconsumer.drain.protocols import ProgressListener, StopRequest
 from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.verify import prove
 from zkconsumer.drain.runner import DrainReport
@@ -18,7 +18,7 @@ def drain(
     session: SparkSession,
     settings: DrainSettings,
     *,
-    watch: Watch | None = None,
+    listener: ProgressListener | None = None,
     stop: StopRequest | None = None,
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
@@ -28,7 +28,7 @@ def drain(
     Args:
         session: the Spark session; its settings are not changed.
         settings: the settings of the drain.
-        watch: is notified of progress.
+        listener: is notified of progress.
         stop: stops the drain before the next batch.
 
     Raises:
@@ -38,7 +38,7 @@ def drain(
         ZkConsumerError: the cluster or the group can't be reached.
     """
     settings.checked()
-    return run_drain(SparkEngine(session), settings, watch=watch, stop=stop)
+    return run_drain(SparkEngine(session), settings, listener=listener, stop=stop)
 
 
 def verify(

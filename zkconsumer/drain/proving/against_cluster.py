@@ -40,7 +40,7 @@ def check_cluster(
     Raises:
         ZkConsumerError: the cluster can't be read at all.
     """
-    checks = _look(options, wanted, created)
+    checks = _read_checks(options, wanted, created)
     ranges = {tp: check.compared for tp, check in checks.items() if check.compared.length > 0}
     if ranges:
         for tp, differing in landed.differences(options, ranges).items():
@@ -48,7 +48,7 @@ def check_cluster(
     return checks
 
 
-def _look(
+def _read_checks(
     options: Mapping[str, str], wanted: Mapping[TopicPartition, Run], created: Creations
 ) -> dict[TopicPartition, ClusterCheck]:
     """Look up which landed offsets the cluster still has; return checks without a comparison."""
@@ -79,8 +79,8 @@ def _look(
         elif ends[tp] < run.until_offset:
             begin = run.until_offset
             obstacle = (
-                f"its log ends at {ends[tp]}, before the landed offsets do: it was made anew or "
-                "cut, or this is another cluster"
+                f"its log ends at {ends[tp]}, before the landed offsets do: it was created again "
+                "or truncated, or this is another cluster"
             )
         checks[tp] = ClusterCheck(
             compared=Run(begin, run.until_offset), log_end=ends[tp], obstacle=obstacle

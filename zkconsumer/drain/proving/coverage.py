@@ -70,16 +70,16 @@ class CoverageRanges:
 
     Attributes:
         offsets: the number of offsets in all of them; for duplicates, the number of surplus copies.
-        stretches: the number of ranges.
+        ranges: the number of ranges.
         shown: the first ``SHOWN`` ranges, in order.
     """
 
     offsets: int = 0
-    stretches: int = 0
+    ranges: int = 0
     shown: tuple[Run, ...] = ()
 
     def __bool__(self) -> bool:
-        return self.stretches > 0
+        return self.ranges > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +124,14 @@ def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
         if run.length <= 0:
             continue
         if at is not None:
-            yield from _stretches(at, run.from_offset, ends)
+            yield from _covered_ranges(at, run.from_offset, ends)
         at = run.from_offset
         heapq.heappush(ends, run.until_offset)
     if at is not None:
-        yield from _stretches(at, max(ends), ends)
+        yield from _covered_ranges(at, max(ends), ends)
 
 
-def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[CoveredRange]:
+def _covered_ranges(at: int, limit: int, ends: list[int]) -> Iterator[CoveredRange]:
     """Yield the ranges from ``at`` to ``limit`` that open runs cover; close runs that end there."""
     while ends and ends[0] <= limit:
         copies = len(ends)
@@ -214,7 +214,7 @@ class _Tally:
     def __init__(self, excuses: _Excuses) -> None:
         self._excuses = excuses
         self._offsets: dict[Discrepancy, int] = {}
-        self._stretches: dict[Discrepancy, int] = {}
+        self._counts: dict[Discrepancy, int] = {}
         self._last: dict[Discrepancy, int] = {}
         self._shown: dict[Discrepancy, list[Run]] = {}
 
@@ -231,7 +231,7 @@ class _Tally:
         touches = self._last.get(kind) == run.from_offset
         self._last[kind] = run.until_offset
         if not touches:
-            self._stretches[kind] = self._stretches.get(kind, 0) + 1
+            self._counts[kind] = self._counts.get(kind, 0) + 1
             if len(shown) < SHOWN:
                 shown.append(run)
         elif shown[-1].until_offset == run.from_offset:
@@ -239,6 +239,6 @@ class _Tally:
 
     def findings(self) -> dict[Discrepancy, CoverageRanges]:
         return {
-            kind: CoverageRanges(offsets, self._stretches[kind], tuple(self._shown[kind]))
+            kind: CoverageRanges(offsets, self._counts[kind], tuple(self._shown[kind]))
             for kind, offsets in sorted(self._offsets.items())
         }

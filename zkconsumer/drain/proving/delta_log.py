@@ -80,9 +80,9 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
 def _summaries(history: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
     """Yield the ``userMetadata`` of each commit in which it is a JSON object."""
     for commit in history:
-        said = commit.get(SUMMARY)
+        text = commit.get(SUMMARY)
         try:
-            summary = json.loads(said) if isinstance(said, str) else None
+            summary = json.loads(text) if isinstance(text, str) else None
         except (ValueError, RecursionError):
             continue
         if isinstance(summary, dict):

@@ -87,7 +87,7 @@ class PartitionCoverage:
         """Return the faults, one sentence each."""
         message = list(self.record.problems)
         message += [
-            f"{_offsets(finding)} {_WORDS[kind]}: {_stretches(finding)}"
+            f"{_offsets(finding)} {_WORDS[kind]}: {_ranges_text(finding)}"
             for kind, finding in self.coverage.findings.items()
             if kind not in EXCUSED
         ]
@@ -179,7 +179,7 @@ def _offsets(finding: CoverageRanges) -> str:
     return "1 offset is" if finding.offsets == 1 else f"{finding.offsets} offsets are"
 
 
-def _stretches(finding: CoverageRanges) -> str:
+def _ranges_text(finding: CoverageRanges) -> str:
     shown = ", ".join(map(format, finding.shown[:_SHOWN]))
-    more = finding.stretches - _SHOWN
+    more = finding.ranges - _SHOWN
     return f"{shown} and {more} more ranges" if more > 0 else shown

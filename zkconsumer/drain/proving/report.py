@@ -105,7 +105,7 @@ def _row(proof: PartitionCoverage) -> tuple[str, ...]:
 
 def _cluster_word(check: ClusterCheck | None) -> str:
     if check is None:
-        return "not asked"
+        return "not requested"
     if check.obstacle is not None:
         return "not compared"
     if check.differing.keys() - {Difference.ONLY_LANDED}:
@@ -162,7 +162,7 @@ def _findings(coverage: Coverage) -> dict[str, Json]:
 def _finding(finding: CoverageRanges) -> Json:
     return {
         "offsets": finding.offsets,
-        "stretches": finding.stretches,
+        "ranges": finding.ranges,
         "shown": [_run(run) for run in finding.shown],
     }
 

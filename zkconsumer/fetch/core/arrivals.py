@@ -21,8 +21,13 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.core.effects import Effects
-from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
-from zkconsumer.fetch.core.record_set import grown, next_behind
+from zkconsumer.fetch.core.partition_state import (
+    PartitionState,
+    PendingError,
+    Phase,
+    PositionLookup,
+)
+from zkconsumer.fetch.core.record_set import next_request_bytes, offset_after_damage
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, PositionView, are_ends, is_outside, policy_text
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
@@ -70,7 +75,7 @@ class Arrivals:
             state.last_stable = response.last_stable_offset
             state.log_start = response.log_start_offset
             most_bytes = self._most_grown(requested, unpacked)
-            next_bytes = grown(requested.max_bytes, len(response.records), most_bytes)
+            next_bytes = next_request_bytes(requested.max_bytes, len(response.records), most_bytes)
             state.grow(min(requested.max_bytes, self.settings.grown_bytes), next_bytes)
             self._sound(state, requested, response, unpacked)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -111,7 +116,7 @@ class Arrivals:
         if unpacked.corrupt is not None:
             self._corrupt(state, str(unpacked.corrupt), unpacked.corrupt)
         elif unpacked.too_large is not None:
-            state.get_stuck(Trouble(unpacked.too_large))
+            state.stop_with(PendingError(unpacked.too_large))
             self.effects.notify_caller = True
 
     def left_out(self, state: PartitionState, requested: PartitionRequest) -> None:
@@ -148,7 +153,7 @@ class Arrivals:
             reported = f"it reported offset {offset} out of range"
             self._lose_leader(state, f"{reported}, but its log is [{start}, {end}]")
         elif self.settings.reset is None:
-            state.get_stuck(Trouble(OffsetOutOfRange(tp, offset, start, end)))
+            state.stop_with(PendingError(OffsetOutOfRange(tp, offset, start, end)))
             self.effects.notify_caller = True
         else:
             self._note(f"{tp}: offset {offset} is not in the log [{start}, {end})")
@@ -242,14 +247,14 @@ class Arrivals:
             self._note(f"{state.topic_partition}: {reason}; retrying")
             return
         claimed = None if cause is None else cause.next_offset
-        behind = next_behind(claimed, fetched.offset, state.high_watermark)
-        if behind is not None:
-            reason = f"{reason}; to skip it, seek to {behind}"
+        next_offset = offset_after_damage(claimed, fetched.offset, state.high_watermark)
+        if next_offset is not None:
+            reason = f"{reason}; to skip it, seek to {next_offset}"
         failed = PartitionFailed(
             state.topic_partition, fetched.offset, reason, code=ErrorCode.CORRUPT_MESSAGE
         )
         failed.__cause__ = cause
-        state.get_stuck(Trouble(failed))
+        state.stop_with(PendingError(failed))
         self.effects.notify_caller = True
 
     def _out_of_range(self, state: PartitionState, requested: PartitionRequest) -> None:
@@ -311,7 +316,7 @@ class Arrivals:
     def _report_truncation(self, state: PartitionState, truncated: LogTruncated) -> None:
         """Report the truncation to the caller, before any further record."""
         state.refetch()
-        state.get_stuck(Trouble(truncated))
+        state.stop_with(PendingError(truncated))
         self.effects.notify_caller = True
 
     def _refused(self, state: PartitionState, code: int, what: str) -> None:
@@ -319,7 +324,7 @@ class Arrivals:
         error, tp = ErrorCode.of(code), state.topic_partition
         if error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             self._fail(state)
-            state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), is_retriable=True))
+            state.stop_with(PendingError(TopicAuthorizationFailed((tp.topic,)), is_retriable=True))
             self.effects.notify_caller = True
             return
         if error.may_retry_fetch:
@@ -329,8 +334,8 @@ class Arrivals:
         reason = f"{what}: {error_name(code)}: {error.text}"
         is_retriable = state.fetched is None
         self._fail(state)
-        state.get_stuck(
-            Trouble(PartitionFailed(tp, offset, reason, code=code), is_retriable=is_retriable)
+        state.stop_with(
+            PendingError(PartitionFailed(tp, offset, reason, code=code), is_retriable=is_retriable)
         )
         self.effects.notify_caller = True
 

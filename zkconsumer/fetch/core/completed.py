@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from zkconsumer.errors import CorruptRecord, MessageTooLarge
-from zkconsumer.fetch.core.record_set import Reading, RecordSet, after_piece, judged
+from zkconsumer.fetch.core.record_set import Reading, RecordSet, after_piece, readable_part
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Broker, TopicPartition
@@ -173,7 +173,7 @@ def unpack(
     if frame is not None:
         # Nothing writes to a received response: the result may point into it.
         data = data.toreadonly()
-    sound = judged(
+    sound = readable_part(
         RecordSet(data, requested.start.offset, requested.max_bytes),
         high_watermark=response.high_watermark,
         is_again=requested.is_again,

@@ -73,7 +73,7 @@ class Wait(NamedTuple):
 NO_WAIT: Final = Wait(0)
 
 
-class _Asking(NamedTuple):
+class _SentFetch(NamedTuple):
     """Hold a request in flight.
 
     Attributes:
@@ -126,7 +126,7 @@ class FetchConnection:
         self.exchange = HedgedExchange(
             broker, dial, settings.request_timeout_ms, clock, shared.repeats, newest=newest
         )
-        self._early: _Asking | None = None
+        self._early: _SentFetch | None = None
         self._failures = 0
         self._about = f"fetching from {broker}"
         self._refusal: ZkConsumerError | None = None
@@ -170,7 +170,7 @@ class FetchConnection:
         left_ms = self.exchange.pause_left_ms()
         if left_ms > 0:
             return Wait(left_ms, can_wake=False)
-        if self._refusal is not None and self._shared.look(self._is_unheard):
+        if self._refusal is not None and self._shared.read(self._is_unheard):
             return Wait(self._settings.retry_backoff_max_ms)
         self._refusal = None
         connection = self.exchange.connection
@@ -182,8 +182,8 @@ class FetchConnection:
             self._give_back(plan.wanted.values())
             self._connect()
             return NO_WAIT
-        asking = self._begin(connection, plan)
-        return NO_WAIT if asking is None else self._received(asking)
+        sent_fetch = self._begin(connection, plan)
+        return NO_WAIT if sent_fetch is None else self._received(sent_fetch)
 
     def _plan(self, arriving: Collection[Arriving] = ()) -> FetchPlan:
         has_hard_bounds = self.exchange.has_hard_bounds
@@ -212,7 +212,7 @@ class FetchConnection:
         except ZkConsumerError as error:
             self._refused(error)
 
-    def _begin(self, connection: NegotiatedConnection, plan: FetchPlan) -> _Asking | None:
+    def _begin(self, connection: NegotiatedConnection, plan: FetchPlan) -> _SentFetch | None:
         """Send a request; return None after handling a failure to send."""
         version = self.exchange.fetch_version
         if not all(request.topic_id for request in plan.wanted.values()):
@@ -231,23 +231,23 @@ class FetchConnection:
             self._unanswered(plan)
             self._broke_off(error)
             return None
-        return _Asking(plan, step, version, self._clock.now_ms(), sent)
+        return _SentFetch(plan, step, version, self._clock.now_ms(), sent)
 
     def _request(self, step: SessionStep, max_wait_ms: int) -> FetchRequest:
         return fetch_request(self._settings, entries_of(step), max_wait_ms=max_wait_ms, step=step)
 
-    def _received(self, asking: _Asking) -> Wait:
+    def _received(self, sent_fetch: _SentFetch) -> Wait:
         """Wait for the response and hand it over."""
         try:
-            step, response = self._respond(asking)
+            step, response = self._respond(sent_fetch)
         except ZkConsumerError as error:
-            self._unanswered(asking.plan)
+            self._unanswered(sent_fetch.plan)
             self._broke_off(error)
-            return Wait(asking.plan.rest_ms)
-        duration_ms = self._clock.now_ms() - asking.sent_ms
+            return Wait(sent_fetch.plan.rest_ms)
+        duration_ms = self._clock.now_ms() - sent_fetch.sent_ms
         self._shared.count(Counters(in_flight=-1, fetches=1, fetch_time_ms=duration_ms))
         received = self.take(step, response, duration_ms)
-        return NO_WAIT if received else Wait(asking.plan.rest_ms)
+        return NO_WAIT if received else Wait(sent_fetch.plan.rest_ms)
 
     def _broke_off(self, error: ZkConsumerError) -> None:
         if isinstance(error, TransportError | ProtocolError):
@@ -255,19 +255,19 @@ class FetchConnection:
         else:
             self._refused(error)
 
-    def _respond(self, asking: _Asking) -> tuple[SessionStep, FetchResponse]:
+    def _respond(self, sent_fetch: _SentFetch) -> tuple[SessionStep, FetchResponse]:
         """Wait for the response, hedged if the broker is silent; return it and its session step."""
-        max_wait_ms = asking.plan.max_wait_ms
+        max_wait_ms = sent_fetch.plan.max_wait_ms
         # The broker's state of the session is unknown.
-        again = without_session(asking.step.requests, asking.step.topic_ids)
+        again = without_session(sent_fetch.step.requests, sent_fetch.step.topic_ids)
         second = self.exchange.respond(
-            asking.sent,
+            sent_fetch.sent,
             lambda: self._request(again, max_wait_ms),
             waits_ms=max_wait_ms,
-            at_most=asking.version,
+            at_most=sent_fetch.version,
         )
         if second is None:
-            return asking.step, asking.sent.response()
+            return sent_fetch.step, sent_fetch.sent.response()
         self._claims.on_response_lost()
         return again, second.response()
 
@@ -366,7 +366,7 @@ class FetchConnection:
         self._shared.fetched(ResponseCounts(partitions, size_bytes, records, duration_ms))
 
     def _counts(self, requested: PartitionRequest) -> bool:
-        return self._shared.look(lambda states: states.counts(requested))
+        return self._shared.read(lambda states: states.counts(requested))
 
     def _unpack(
         self, requested: PartitionRequest, part: FetchedPartition, enough_bytes: int

@@ -35,15 +35,15 @@ class Phase(Enum):
     """Phase of a partition's fetching; see the module."""
 
     NO_POSITION = "no position"
-    RESETTING = "the position is asked for"
+    RESETTING = "the offset of the reset policy is requested"
     FETCHING = "fetching"
-    CHECKING_RANGE = "said to be out of range"
+    CHECKING_RANGE = "reported as out of range"
     OUTSIDE = "out of range"
     STUCK = "an error"
 
 
 @dataclass(slots=True, eq=False)
-class Trouble:
+class PendingError:
     """Hold an error to report to the caller.
 
     Attributes:
@@ -139,7 +139,7 @@ class PartitionState:
     fetched: PositionView | None = None
     waiting: deque[BufferedChunk] = field(default_factory=deque)
     policy: ResetPolicy | None = None
-    trouble: Trouble | None = None
+    trouble: PendingError | None = None
     bounds: FetchBounds | None = None
     is_paused: bool = False
     leader: Broker | None = None
@@ -231,7 +231,7 @@ class PartitionState:
         # A comparison with a new leader's log is still due.
         self.await_validation()
 
-    def get_stuck(self, trouble: Trouble) -> None:
+    def stop_with(self, trouble: PendingError) -> None:
         """Report an error to the caller, after the buffered records."""
         self.phase, self.trouble = Phase.STUCK, trouble
         self.drop_requests()

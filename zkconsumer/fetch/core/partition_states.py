@@ -14,7 +14,12 @@ from zkconsumer.errors import TopicAuthorizationFailed, ZkConsumerError, without
 from zkconsumer.fetch.core.arrivals import Arrivals
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.core.effects import Effects
-from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
+from zkconsumer.fetch.core.partition_state import (
+    PartitionState,
+    PendingError,
+    Phase,
+    PositionLookup,
+)
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import Start
 from zkconsumer.model import Broker, TopicPartition
@@ -271,7 +276,7 @@ class PartitionStates:
         state = self._asking(lookup)
         if state is not None:
             state.fail(now_ms, self.settings.retry_backoff_max_ms)
-            state.get_stuck(Trouble(error, is_retriable=True))
+            state.stop_with(PendingError(error, is_retriable=True))
             self.touch(state)
 
     def has_leaderless_partitions(self) -> bool:
@@ -332,7 +337,7 @@ class PartitionStates:
         state.named_epoch = view.named_epochs.get(tp, NO_EPOCH)
         is_refused = view.errors.get(tp.topic) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if is_refused and state.phase in (Phase.FETCHING, Phase.RESETTING):
-            state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), is_retriable=True))
+            state.stop_with(PendingError(TopicAuthorizationFailed((tp.topic,)), is_retriable=True))
         self._assign_fetcher(state)
         self._changed(state)
 

@@ -85,7 +85,7 @@ class PositionResolver:
         rest_ms = lookups.due_ms
         if rest_ms is not None:
             rest_ms = max(1, rest_ms - self._clock.now_ms())
-        if self._shared.look(PartitionStates.has_leaderless_partitions):
+        if self._shared.read(PartitionStates.has_leaderless_partitions):
             self._update_metadata()
             most_ms = self._settings.retry_backoff_max_ms
             rest_ms = most_ms if rest_ms is None else min(rest_ms, most_ms)
@@ -143,13 +143,13 @@ class PositionResolver:
     def _look_up_resets(self, resets: list[tuple[PositionLookup, ResetPolicy]]) -> bool:
         times = {lookup.topic_partition: timestamp_of(policy) for lookup, policy in resets}
         found = dict(self._list(times, self._settings.isolation))
-        behind_all = {
+        after_all_records = {
             tp: int(LATEST)
             for tp, offset in found.items()
             if isinstance(offset, TimedOffset) and offset.offset < 0 and times[tp] >= 0
         }
-        if behind_all:
-            found.update(self._list(behind_all, self._settings.isolation))
+        if after_all_records:
+            found.update(self._list(after_all_records, self._settings.isolation))
         self._conclude(
             (lookup for lookup, _ in resets),
             lambda states, lookup, now_ms: states.on_reset(

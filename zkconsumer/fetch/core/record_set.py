@@ -75,7 +75,7 @@ class Reading:
     too_large: CutOff | None = None
 
 
-def judged(
+def readable_part(
     arrived: RecordSet, *, high_watermark: int, is_again: bool, max_decompressed_bytes: int
 ) -> RecordSet | None:
     """Cut a set off before the first entry that can't lie at the offset that it claims.
@@ -109,71 +109,73 @@ def judged(
     )
 
 
-def after_piece(one: RecordSet, piece: FetchedRecords, *, growth_max_bytes: int) -> Reading:
+def after_piece(record_set: RecordSet, piece: FetchedRecords, *, growth_max_bytes: int) -> Reading:
     """Return how reading continues after a piece of a set was decoded.
 
     Args:
-        one: the set, before the piece.
+        record_set: the set, before the piece.
         piece: the decoded piece.
         growth_max_bytes: the largest size that a request may have.
     """
-    at_byte = one.at_byte + piece.valid_bytes
+    at_byte = record_set.at_byte + piece.valid_bytes
     if piece.error is not None:
         # A damaged compressed set may have records before the damage.
         last_offset = -1 if piece.last_offset is None else piece.last_offset
         sound_until = max(piece.next_offset, last_offset + 1)
-        behind = one.data[at_byte + len(piece.error.raw) :]
-        return Reading(next_offset=sound_until, damage=_placed(piece.error, behind))
-    if one.misplaced is not None and at_byte == len(one.data):
-        return Reading(next_offset=piece.next_offset, damage=one.misplaced)
-    tail = one.data[at_byte:]
+        behind = record_set.data[at_byte + len(piece.error.raw) :]
+        return Reading(next_offset=sound_until, damage=_without_false_claim(piece.error, behind))
+    if record_set.misplaced is not None and at_byte == len(record_set.data):
+        return Reading(next_offset=piece.next_offset, damage=record_set.misplaced)
+    tail = record_set.data[at_byte:]
     cut_off = cut_off_entry(tail)
     if cut_off is None and len(tail) >= HEADER_BYTES:
-        return Reading(next_offset=piece.next_offset, rest=replace(one, at_byte=at_byte))
-    if piece.next_offset <= one.fetch_offset:
-        return _unfit(one, cut_off, one.passed_bytes + at_byte, growth_max_bytes)
+        return Reading(next_offset=piece.next_offset, rest=replace(record_set, at_byte=at_byte))
+    if piece.next_offset <= record_set.fetch_offset:
+        return _without_first_entry(
+            record_set, cut_off, record_set.passed_bytes + at_byte, growth_max_bytes
+        )
     # The next fetch brings at least the entry at which this one was cut off.
     size = 0 if cut_off is None else cut_off.size_bytes
     needed_bytes = size if size <= growth_max_bytes else 0
     return Reading(next_offset=piece.next_offset, needed_bytes=needed_bytes)
 
 
-def _unfit(
-    one: RecordSet, cut_off: CutOff | None, front_bytes: int, growth_max_bytes: int
+def _without_first_entry(
+    record_set: RecordSet, cut_off: CutOff | None, front_bytes: int, growth_max_bytes: int
 ) -> Reading:
     """Request more if the first entry did not fit; give up if it never will.
 
     Skipped entries before it are fetched again. Brokers before 0.10.1 cut a set off in the middle
     of an entry.
     """
-    size, offset = -1 if cut_off is None else cut_off.size_bytes, one.fetch_offset
+    size, offset = -1 if cut_off is None else cut_off.size_bytes, record_set.fetch_offset
     needed_bytes = front_bytes + size
-    if 0 <= size <= growth_max_bytes and needed_bytes > one.requested_bytes:
+    if 0 <= size <= growth_max_bytes and needed_bytes > record_set.requested_bytes:
         return Reading(next_offset=offset, needed_bytes=needed_bytes)
     # An entry that was requested and did not arrive must not be requested without end.
-    if size <= growth_max_bytes and one.requested_bytes < growth_max_bytes:
+    if size <= growth_max_bytes and record_set.requested_bytes < growth_max_bytes:
         return Reading(
-            next_offset=offset, needed_bytes=twice(one.requested_bytes, growth_max_bytes)
+            next_offset=offset, needed_bytes=doubled(record_set.requested_bytes, growth_max_bytes)
         )
     return Reading(next_offset=offset, too_large=cut_off or CutOff(-1, None))
 
 
-def twice(requested_bytes: int, most_bytes: int) -> int:
+def doubled(requested_bytes: int, most_bytes: int) -> int:
     """Return the size of the next request after one that was too small, or was filled."""
     return min(2 * requested_bytes, most_bytes)
 
 
-def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
+def next_request_bytes(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
     """Return a partition's next request size: twice a filled one, or 0 for its equal part.
 
     A partition that is far behind fills its requests, and large sets cost less; at the end of the
     log there is less data, and its part is enough.
     """
     is_full = came_bytes >= requested_bytes - requested_bytes // 8
-    return twice(requested_bytes, most_bytes) if is_full else 0
+    return doubled(requested_bytes, most_bytes) if is_full else 0
 
 
-def next_behind(claimed: int | None, offset: int, high_watermark: int) -> int | None:
+def offset_after_damage(claimed: int | None, offset: int, high_watermark: int) -> int | None:
     """Return the offset after damage; None: not known.
 
     The damaged entry itself claims this offset. A claim beyond the end of the log is not believed:
@@ -182,7 +184,7 @@ def next_behind(claimed: int | None, offset: int, high_watermark: int) -> int | 
     return claimed if claimed is not None and offset < claimed <= high_watermark else None
 
 
-def _placed(error: CorruptRecord, behind: memoryview) -> CorruptRecord:
+def _without_false_claim(error: CorruptRecord, behind: memoryview) -> CorruptRecord:
     """Discard the next offset that a damaged entry claims, if the bytes after it contradict it.
 
     No checksum covers an entry's offset, and continuing there could skip sound messages.

@@ -122,10 +122,10 @@ class SharedFetchState:
                 self._states.effects.add(effects)
             raise
 
-    def look(self, at: Callable[[PartitionStates], R]) -> R:
+    def read(self, do: Callable[[PartitionStates], R]) -> R:
         """Read from the state, without changing it."""
         with self._lock:
-            return at(self._states)
+            return do(self._states)
 
     def count(self, more: Counters) -> None:
         """Add to the counters."""

@@ -103,7 +103,7 @@ class PollEngine:
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
         """Add partitions; none is fetched before its ``seek``."""
-        self._look_around()
+        self._apply_view()
         self._shared.change(lambda states, _: states.add(partitions))
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
@@ -128,13 +128,13 @@ class PollEngine:
 
     def paused(self) -> frozenset[TopicPartition]:
         """Return the paused partitions."""
-        return self._shared.look(
+        return self._shared.read(
             lambda states: frozenset(tp for tp, one in states.states.items() if one.is_paused)
         )
 
     def partitions(self) -> frozenset[TopicPartition]:
         """Return all partitions."""
-        return self._shared.look(lambda states: frozenset(states.states))
+        return self._shared.read(lambda states: frozenset(states.states))
 
     def collect(
         self, max_records: int, among: Collection[TopicPartition] | None = None
@@ -173,7 +173,7 @@ class PollEngine:
         If ``make`` or a signal handler raises, the positions stay where they were, so that records
         that never arrived do not count as handed out.
         """
-        self._look_around()
+        self._apply_view()
         if self._death is not None:
             raise ZkConsumerError(f"the fetching thread died: {self._death!r}") from self._death
         before: collecting.Before = []
@@ -199,7 +199,7 @@ class PollEngine:
         Args:
             enough: number of buffered records that end the wait.
         """
-        if not self._shared.look(lambda states: bool(states.fresh)):
+        if not self._shared.read(lambda states: bool(states.fresh)):
             return 0
         return self._shared.change(
             lambda states, now_ms: gathering_wait_ms(states, now_ms, enough=enough)
@@ -207,7 +207,7 @@ class PollEngine:
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Return the caller's position; None if unknown, or the partition is not here."""
-        return self._shared.look(lambda states: _state(states, tp, lambda one: one.position))
+        return self._shared.read(lambda states: _state(states, tp, lambda one: one.position))
 
     def high_watermark(self, tp: TopicPartition) -> int | None:
         """Return the high watermark of the last response; None if not known."""
@@ -230,7 +230,7 @@ class PollEngine:
                 return None
             return max(0, end - state.position.offset)
 
-        return self._shared.look(lambda states: _state(states, tp, lag_of))
+        return self._shared.read(lambda states: _state(states, tp, lag_of))
 
     def stats(self) -> EngineStats:
         """Return the engine's counters and gauges."""
@@ -244,7 +244,7 @@ class PollEngine:
                 brokers=len(self._fetchers),
             )
 
-        return self._shared.look(numbers)
+        return self._shared.read(numbers)
 
     def cluster_changed(self, view: ClusterView) -> None:
         """Apply a new view of the cluster; for the metadata manager's ``on_change``.
@@ -265,14 +265,14 @@ class PollEngine:
             fetcher.stop()
         self._resolver.stop()
 
-    def _look_around(self) -> None:
+    def _apply_view(self) -> None:
         """Apply the metadata manager's view, in case a change was not reported."""
         view = self._metadata.view
         if view is not self._view:
             self.cluster_changed(view)
 
     def _offset(self, tp: TopicPartition, of: Callable[[PartitionState], int]) -> int | None:
-        found = self._shared.look(lambda states: _state(states, tp, of))
+        found = self._shared.read(lambda states: _state(states, tp, of))
         return None if found is None or found < 0 else found
 
     def _follow(self, effects: Effects) -> None:
@@ -322,7 +322,7 @@ class PollEngine:
                     del self._fetchers[broker]
                 return True
 
-        return self._shared.look(drop)
+        return self._shared.read(drop)
 
     def _wake_resolver(self) -> None:
         with self._lock:

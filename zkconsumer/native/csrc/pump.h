@@ -28,7 +28,7 @@
  *   - A full queue: its slots keep their sets and are not requested. The others continue.
  *   - A stop: checked between two pieces, and in every wait.
  *   - A quota: no request is sent for the broker's throttle time (from version 8 on; older brokers delay
- *     their response, but one that names nothing else is never asked again at once). Meanwhile arrived sets are unpacked, and calls and stops take effect.
+ *     their response, but one that names nothing else is never sent again at once). Meanwhile arrived sets are unpacked, and calls and stops take effect.
  *
  * Memory: the queues' budget, and one response: a slot is requested only while it has no set, or early,
  * if the waiting records and the next ones fit into its queue. A compressed entry is unpacked whole.
@@ -80,7 +80,7 @@ typedef struct {
     pid_t process; /* that it belongs to */
     bool is_in_flight;
     bool is_early; /* the last request was early: it omitted partitions without waiting records */
-    bool is_idle;  /* the last response was empty, and the broker was not asked to wait */
+    bool is_idle;  /* the last response was empty, and the request named no wait */
     int64_t quiet_until_ms; /* no request before this (the broker's quota) */
     int64_t sent_ms;
     int64_t report_ms, reported_ms; /* interval of returns for the counts; 0: none */

@@ -9,11 +9,9 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from zkconsumer import model
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_parts import RangePart
-from zkconsumer.model import Broker as BrokerAddress
-from zkconsumer.model import OffsetRange as Stretch
-from zkconsumer.model import TopicPartition
 from zkconsumer.printable import listed
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.compat import PipelinedRDD
@@ -151,15 +149,19 @@ def reading(
     return read
 
 
-def _range(wanted: OffsetRange) -> Stretch:
+def _range(wanted: OffsetRange) -> model.OffsetRange:
     try:
-        return Stretch(
-            TopicPartition(wanted.topic, wanted.partition), wanted.fromOffset, wanted.untilOffset
+        return model.OffsetRange(
+            model.TopicPartition(wanted.topic, wanted.partition),
+            wanted.fromOffset,
+            wanted.untilOffset,
         )
     except ValueError:
         raise ConfigError(f"offsetRanges: {wanted} ends before it starts") from None
 
 
-def _named(leaders: Mapping[TopicAndPartition, Broker], tp: TopicPartition) -> BrokerAddress | None:
+def _named(
+    leaders: Mapping[TopicAndPartition, Broker], tp: model.TopicPartition
+) -> model.Broker | None:
     named = leaders.get(TopicAndPartition(*tp))
-    return None if named is None else BrokerAddress(-1, named.host, named.port)
+    return None if named is None else model.Broker(-1, named.host, named.port)

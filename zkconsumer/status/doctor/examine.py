@@ -50,22 +50,22 @@ def each_once(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
     )
 
 
-def examine_group(look: GroupContext) -> list[Diagnosis]:
+def examine_group(context: GroupContext) -> list[Diagnosis]:
     """Return the diagnoses of one group, without those of the cluster, nested by cause.
 
     A diagnosis that the group shares with another may have the other group's key.
     """
     found = [
-        *examine_whole(look),
-        *examine_members(look),
-        *examine_owners(look),
-        *examine_subscriptions(look),
-        *examine_log_offsets(look),
-        *examine_offset_stores(look),
-        *examine_commits(look),
+        *examine_whole(context),
+        *examine_members(context),
+        *examine_owners(context),
+        *examine_subscriptions(context),
+        *examine_log_offsets(context),
+        *examine_offset_stores(context),
+        *examine_commits(context),
     ]
-    named = [replace(diagnosis, group=diagnosis.group or look.group.key) for diagnosis in found]
-    return incidents(look, named)
+    named = [replace(diagnosis, group=diagnosis.group or context.group.key) for diagnosis in found]
+    return incidents(context, named)
 
 
 def _rank(finding: Diagnosis) -> tuple[int, tuple[str, ...], int]:

@@ -53,9 +53,9 @@ _KEPT_BY = frozenset(
 _ORDER = (Code.GROUP_ABANDONED, Code.MEMBER_STALE, *sorted(_UNREADABLE), *sorted(_KEPT_BY))
 
 
-def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
+def incidents(context: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
     """Return the causes with their consequences, and the diagnoses without a cause."""
-    causes = _Causes(look)
+    causes = _Causes(context)
     left = list(findings)
     for code in _ORDER:
         for cause in [diagnosis for diagnosis in left if diagnosis.code is code]:
@@ -79,8 +79,8 @@ def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
 class _Causes:
     """Decides which diagnoses of one group each kind of cause explains."""
 
-    def __init__(self, look: GroupContext) -> None:
-        self._look = look
+    def __init__(self, context: GroupContext) -> None:
+        self._context = context
 
     def explains(self, cause: Diagnosis, other: Diagnosis) -> bool:
         """Return whether a diagnosis follows from another one."""
@@ -99,18 +99,18 @@ class _Causes:
 
     @cached_property
     def _gone(self) -> frozenset[str]:
-        return frozenset(member.member_id for member in stale_members(self._look))
+        return frozenset(member.member_id for member in stale_members(self._context))
 
     @cached_property
     def _left_to_the_gone(self) -> frozenset[TopicPartition]:
         """Return the partitions of dead members, and those assigned to them by either strategy."""
-        look = self._look
+        context = self._context
         found = {
             tp
-            for tp, partition in look.partitions.items()
-            if partition.owner is not None and look.member_of(partition.owner) in self._gone
+            for tp, partition in context.partitions.items()
+            if partition.owner is not None and context.member_of(partition.owner) in self._gone
         }
-        for shares in (look.range_shares, look.round_robin_shares):
+        for shares in (context.range_shares, context.round_robin_shares):
             for member_id in self._gone:
                 found |= (shares or {}).get(member_id, frozenset())
         return frozenset(found)
@@ -118,11 +118,11 @@ class _Causes:
     @cached_property
     def _found_without(self) -> frozenset[Code]:
         """Return the codes that would be found if the dead members were not registered."""
-        look = self._look
+        context = self._context
         members = tuple(
-            member for member in look.group.members if member.member_id not in self._gone
+            member for member in context.group.members if member.member_id not in self._gone
         )
-        without = replace(look, group=replace(look.group, members=members))
+        without = replace(context, group=replace(context.group, members=members))
         found = [*examine_members(without), *examine_subscriptions(without)]
         return frozenset(diagnosis.code for diagnosis in found)
 

@@ -17,35 +17,37 @@ _OLD_MS: Final = 30_000
 """The age above which evidence states its age, since several reads must have failed."""
 
 
-def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
+def examine_log_offsets(context: GroupContext) -> list[Diagnosis]:
     """Compare the group's committed offsets with the logs' ranges."""
     below: list[Found] = []
     beyond: list[Found] = []
-    for partition in look.group.partitions:
-        committed = partition.effective(look.group.kind)
+    for partition in context.group.partitions:
+        committed = partition.effective(context.group.kind)
         if committed is None or committed.offset < 0:
             continue
         if partition.log_start is not None and committed.offset < partition.log_start:
             below.append((partition, committed))
-        elif _is_beyond(look, partition, committed):
+        elif _is_beyond(context, partition, committed):
             beyond.append((partition, committed))
-    return [*_below(look, below), *_beyond(look, beyond)]
+    return [*_below(context, below), *_beyond(context, beyond)]
 
 
-def _is_beyond(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> bool:
+def _is_beyond(
+    context: GroupContext, partition: GroupPartition, committed: CommittedOffset
+) -> bool:
     """Return whether the log, when it was read after the commit, ended before the offset.
 
     A log that was read before the commit proves nothing, since it may have grown in between.
     """
-    if is_beyond(partition, committed, look.sightings.get(partition.topic_partition, ())):
+    if is_beyond(partition, committed, context.sightings.get(partition.topic_partition, ())):
         return True
     if partition.log_end is None or partition.log_at_ms is None or committed.committed_ms is None:
         return False
-    is_older = committed.committed_ms + look.around.skew_ms < partition.log_at_ms
+    is_older = committed.committed_ms + context.around.skew_ms < partition.log_at_ms
     return is_older and committed.offset > partition.log_end
 
 
-def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
+def _below(context: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
     if not found:
         return
     # If the partition is being read, the log may have been truncated after the last commit.
@@ -70,18 +72,18 @@ def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
             "auto.offset.reset of its members to smallest. Then find out why it was late: the "
             "topic's retention is too short, or the group had stopped."
         ),
-        fix=_to_log_start(look, found),
+        fix=_to_log_start(context, found),
         about=frozenset(partition.topic_partition for partition, _ in found),
     )
 
 
-def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
+def _to_log_start(context: GroupContext, found: list[Found]) -> Fix | None:
     """Plan to reset a stopped group's offsets in ZooKeeper; Kafka has no compare-and-set."""
-    if not look.in_zookeeper or look.members or not look.group.is_complete:
+    if not context.in_zookeeper or context.members or not context.group.is_complete:
         return None
-    if not is_segment(look.group.group_id):
+    if not is_segment(context.group.group_id):
         return None
-    paths = GroupPaths(look.group.group_id)
+    paths = GroupPaths(context.group.group_id)
     writes = tuple(
         SetNode(
             paths.offset(partition.topic_partition),
@@ -95,7 +97,7 @@ def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
         return None
     return Fix(
         what=(
-            f"set {counted(len(writes), 'offset')} of group {look.group.group_id} to the log "
+            f"set {counted(len(writes), 'offset')} of group {context.group.group_id} to the log "
             "start offset"
         ),
         caution=(
@@ -107,7 +109,7 @@ def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
     )
 
 
-def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
+def _beyond(context: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
     if found:
         yield Diagnosis(
             code=Code.OFFSET_BEYOND_END,
@@ -119,7 +121,7 @@ def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
             ),
             evidence=[
                 f"{partition.topic_partition}: committed {at.offset} in {at.storage}, the log "
-                f"ends at {partition.log_end}{_read_ago(look, partition)}"
+                f"ends at {partition.log_end}{_read_ago(context, partition)}"
                 for partition, at in found
             ],
             repair=(
@@ -132,9 +134,9 @@ def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
         )
 
 
-def _read_ago(look: GroupContext, partition: GroupPartition) -> str:
+def _read_ago(context: GroupContext, partition: GroupPartition) -> str:
     """Return how long ago the log was read, in words, if it could not be read since; else ""."""
     if partition.log_at_ms is None:
         return ""
-    old_ms = look.snapshot.taken_ms - partition.log_at_ms
+    old_ms = context.snapshot.taken_ms - partition.log_at_ms
     return f", as read {ago(old_ms)} ago" if old_ms > _OLD_MS else ""

@@ -18,28 +18,28 @@ _ID_TIME = re.compile(r"-([0-9]{13})-[0-9a-f]{1,8}")
 """The end of a generated consumer id: milliseconds, and up to eight random hex digits."""
 
 
-def examine_members(look: GroupContext) -> list[Diagnosis]:
+def examine_members(context: GroupContext) -> list[Diagnosis]:
     """Diagnose every registration of a ZooKeeper group."""
-    if not look.in_zookeeper:
+    if not context.in_zookeeper:
         return []
     return [
-        *_stale(look),
-        *_unreadable(look),
-        *_not_understood(look),
-        *_unreadable_by_scala(look),
-        *_first_regex_only(look),
-        *_idle(look),
-        *_far_off(look),
+        *_stale(context),
+        *_unreadable(context),
+        *_not_understood(context),
+        *_unreadable_by_scala(context),
+        *_first_regex_only(context),
+        *_idle(context),
+        *_far_off(context),
     ]
 
 
-def stale_members(look: GroupContext) -> list[MemberStatus]:
+def stale_members(context: GroupContext) -> list[MemberStatus]:
     """Return the members that are registered but dead."""
-    return [member for member in look.group.members if _is_stale(look, member)]
+    return [member for member in context.group.members if _is_stale(context, member)]
 
 
-def _stale(look: GroupContext) -> Iterator[Diagnosis]:
-    gone = stale_members(look)
+def _stale(context: GroupContext) -> Iterator[Diagnosis]:
+    gone = stale_members(context)
     if gone:
         yield Diagnosis(
             code=Code.MEMBER_STALE,
@@ -49,14 +49,14 @@ def _stale(look: GroupContext) -> Iterator[Diagnosis]:
                 "registered but gone: nobody reads the partitions that are assigned to "
                 f"{'it' if len(gone) == 1 else 'them'}."
             ),
-            evidence=[f"{_where(look, member)}: {_of_whom(look, member)}" for member in gone],
+            evidence=[f"{_where(context, member)}: {_of_whom(context, member)}" for member in gone],
             repair=(
                 "Check on its host that the process is gone. The registration of a session that "
                 "ended disappears with the session, within its time-out; a persistent one has to "
                 "be deleted."
             ),
             fix=_delete(
-                look,
+                context,
                 gone,
                 caution=(
                     "A member that is deleted but alive does not rebalance until it is restarted."
@@ -66,19 +66,19 @@ def _stale(look: GroupContext) -> Iterator[Diagnosis]:
         )
 
 
-def _is_stale(look: GroupContext, member: MemberStatus) -> bool:
+def _is_stale(context: GroupContext, member: MemberStatus) -> bool:
     if member.session_id == 0:
         return True
     # A member that registered after the sessions were read is not in the list.
-    created_ms, now_ms = member.created_ms, zookeeper_now_ms(look.snapshot)
-    is_new = created_ms is not None and now_ms - created_ms < look.around.settle_ms
-    return look.dead(member.session_id) and not is_new
+    created_ms, now_ms = member.created_ms, zookeeper_now_ms(context.snapshot)
+    is_new = created_ms is not None and now_ms - created_ms < context.around.settle_ms
+    return context.dead(member.session_id) and not is_new
 
 
-def _unreadable(look: GroupContext) -> Iterator[Diagnosis]:
-    found = [member for member in look.group.members if is_malformed(member)]
-    if found and not any(_is_sound(look, member) for member in look.group.members):
-        yield _of_another_kind(look, found)
+def _unreadable(context: GroupContext) -> Iterator[Diagnosis]:
+    found = [member for member in context.group.members if is_malformed(member)]
+    if found and not any(_is_sound(context, member) for member in context.group.members):
+        yield _of_another_kind(context, found)
         return
     for member in found:
         text, foreign = _text(member), _is_foreign(member)
@@ -92,7 +92,7 @@ def _unreadable(look: GroupContext) -> Iterator[Diagnosis]:
                 "the same partitions as it does."
             ),
             evidence=(
-                f"{_where(look, member)} holds {text[:200]!r}",
+                f"{_where(context, member)} holds {text[:200]!r}",
                 f"why: {about or 'it is not a registration'}",
                 f"it belongs to {session_name(member.session_id)}",
             ),
@@ -101,7 +101,7 @@ def _unreadable(look: GroupContext) -> Iterator[Diagnosis]:
                 "consumers of Kafka 0.8."
             ),
             fix=_delete(
-                look,
+                context,
                 [member],
                 caution=(
                     "Stop its process first: otherwise it keeps reading, and may register again."
@@ -111,8 +111,8 @@ def _unreadable(look: GroupContext) -> Iterator[Diagnosis]:
         )
 
 
-def _is_sound(look: GroupContext, member: MemberStatus) -> bool:
-    return not is_malformed(member) and not _is_stale(look, member)
+def _is_sound(context: GroupContext, member: MemberStatus) -> bool:
+    return not is_malformed(member) and not _is_stale(context, member)
 
 
 def _text(member: MemberStatus) -> str:
@@ -123,7 +123,7 @@ def _is_foreign(member: MemberStatus) -> bool:
     return is_topic_name(_text(member))
 
 
-def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis:
+def _of_another_kind(context: GroupContext, found: list[MemberStatus]) -> Diagnosis:
     """Report groups in which all clients use another format: these may work well together."""
     foreign = all(map(_is_foreign, found))
     return Diagnosis(
@@ -136,7 +136,7 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
             "other consumer that joins disturbs them, and fails."
         ),
         evidence=[
-            f"{_where(look, member)} of {session_name(member.session_id)} "
+            f"{_where(context, member)} of {session_name(member.session_id)} "
             f"holds {_text(member)[:200]!r}"
             for member in found
         ],
@@ -147,11 +147,11 @@ def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis
     )
 
 
-def _not_understood(look: GroupContext) -> Iterator[Diagnosis]:
+def _not_understood(context: GroupContext) -> Iterator[Diagnosis]:
     """Report valid registrations that we can't expand, such as a regex that only Java knows."""
     found = [
         member
-        for member in look.group.members
+        for member in context.group.members
         if not is_malformed(member) and not is_readable(member)
     ]
     if found:
@@ -163,23 +163,23 @@ def _not_understood(look: GroupContext) -> Iterator[Diagnosis]:
                 "determined. So nothing is reported here about which member should own which "
                 "partition, and members other than Scala's can't join."
             ),
-            evidence=[f"{_where(look, member)}: {member.problem}" for member in found],
+            evidence=[f"{_where(context, member)}: {member.problem}" for member in found],
             repair="Simplify its filter, or name the topics.",
             culprits=tuple(member.member_id for member in found),
         )
 
 
-def _unreadable_by_scala(look: GroupContext) -> Iterator[Diagnosis]:
-    found = [member for member in look.readable.values() if member.problem is not None]
+def _unreadable_by_scala(context: GroupContext) -> Iterator[Diagnosis]:
+    found = [member for member in context.readable.values() if member.problem is not None]
     if found:
         yield Diagnosis(
             code=Code.MEMBER_UNREADABLE_BY_SCALA,
-            severity=Severity.ERROR if len(look.members) > 1 else Severity.WARNING,
+            severity=Severity.ERROR if len(context.members) > 1 else Severity.WARNING,
             what=(
                 f"{counted(len(found), 'registration')} can be parsed here, but not by Scala "
                 "consumers: each Scala member of the group fails every rebalance."
             ),
-            evidence=[f"{_where(look, member)}: {member.problem}" for member in found],
+            evidence=[f"{_where(context, member)}: {member.problem}" for member in found],
             repair=(
                 "Stop that client. In a registration the timestamp has to be a string, and every "
                 "number a 32-bit integer."
@@ -188,15 +188,15 @@ def _unreadable_by_scala(look: GroupContext) -> Iterator[Diagnosis]:
         )
 
 
-def _first_regex_only(look: GroupContext) -> Iterator[Diagnosis]:
+def _first_regex_only(context: GroupContext) -> Iterator[Diagnosis]:
     """Report wildcard members with several entries, such as kafka-node's: only the first counts."""
     evidence = []
-    for member in look.readable.values():
+    for member in context.readable.values():
         if member.pattern in {Pattern.WHITE_LIST, Pattern.BLACK_LIST}:
             parsed = parse_object(member.data or b"")
             entries = parsed.fields.get("subscription") if isinstance(parsed, JsonObject) else None
             if isinstance(entries, dict) and len(entries) > 1:
-                evidence.append(f"{_where(look, member)} names {names(list(entries))}")
+                evidence.append(f"{_where(context, member)} names {names(list(entries))}")
     if evidence:
         yield Diagnosis(
             code=Code.MEMBER_FOREIGN,
@@ -210,18 +210,18 @@ def _first_regex_only(look: GroupContext) -> Iterator[Diagnosis]:
         )
 
 
-def _idle(look: GroupContext) -> Iterator[Diagnosis]:
+def _idle(context: GroupContext) -> Iterator[Diagnosis]:
     """Report members that own nothing while partitions of their share have no owner."""
-    if look.settling or not look.unowned:
+    if context.settling or not context.unowned:
         return
-    unowned = set(look.unowned)
+    unowned = set(context.unowned)
     evidence: list[str] = []
     idle: list[str] = []
     about: set[TopicPartition] = set()
-    for member_id, member in look.readable.items():
-        if look.owned[member_id] or _is_stale(look, member):
+    for member_id, member in context.readable.items():
+        if context.owned[member_id] or _is_stale(context, member):
             continue
-        shares = (look.range_shares or {}, look.round_robin_shares or {})
+        shares = (context.range_shares or {}, context.round_robin_shares or {})
         waiting = [sorted(share.get(member_id, set()) & unowned) for share in shares]
         if meant := max(waiting, key=len):
             about.update(meant)
@@ -248,11 +248,11 @@ def _idle(look: GroupContext) -> Iterator[Diagnosis]:
         )
 
 
-def _far_off(look: GroupContext) -> Iterator[Diagnosis]:
+def _far_off(context: GroupContext) -> Iterator[Diagnosis]:
     found = {
         member.member_id: text
-        for member in look.group.members
-        if (text := _time_off(look, member)) is not None
+        for member in context.group.members
+        if (text := _time_off(context, member)) is not None
     }
     if found:
         yield Diagnosis(
@@ -269,12 +269,12 @@ def _far_off(look: GroupContext) -> Iterator[Diagnosis]:
         )
 
 
-def _time_off(look: GroupContext, member: MemberStatus) -> str | None:
+def _time_off(context: GroupContext, member: MemberStatus) -> str | None:
     """Return how a member's times contradict the age of its node, in words; None if they agree.
 
     The time in its id may be earlier, since a process can be older than its registration.
     """
-    skew_ms, created_ms = look.around.skew_ms, member.created_ms
+    skew_ms, created_ms = context.around.skew_ms, member.created_ms
     registered_ms = member.registered_ms
     if created_ms is not None and registered_ms is not None:
         off_ms = registered_ms - created_ms
@@ -287,18 +287,18 @@ def _time_off(look: GroupContext, member: MemberStatus) -> str | None:
     in_id = _ID_TIME.search(member.member_id)
     if in_id is None or in_id.end() != len(member.member_id):
         return None
-    latest_ms = created_ms if created_ms is not None else zookeeper_now_ms(look.snapshot)
+    latest_ms = created_ms if created_ms is not None else zookeeper_now_ms(context.snapshot)
     ahead_ms = int(in_id[1]) - latest_ms
     if ahead_ms <= skew_ms:
         return None
     return f"{member.member_id}: its id is {ahead_ms // 1000} s ahead of its registration"
 
 
-def _delete(look: GroupContext, members: list[MemberStatus], caution: str) -> Fix | None:
+def _delete(context: GroupContext, members: list[MemberStatus], caution: str) -> Fix | None:
     """Plan to delete registrations of known content, if they are still unchanged."""
-    if not is_segment(look.group.group_id):
+    if not is_segment(context.group.group_id):
         return None
-    paths = GroupPaths(look.group.group_id)
+    paths = GroupPaths(context.group.group_id)
     writes = tuple(
         DeleteNode(
             paths.member(member.member_id), Expected(session_id=member.session_id, data=member.data)
@@ -311,23 +311,23 @@ def _delete(look: GroupContext, members: list[MemberStatus], caution: str) -> Fi
     if not writes:
         return None
     return Fix(
-        what=f"delete {counted(len(writes), 'registration')} of group {look.group.group_id}",
+        what=f"delete {counted(len(writes), 'registration')} of group {context.group.group_id}",
         caution=caution,
         writes=writes,
     )
 
 
-def _of_whom(look: GroupContext, member: MemberStatus) -> str:
+def _of_whom(context: GroupContext, member: MemberStatus) -> str:
     if member.session_id == 0:
         return "a persistent node, which no consumer creates, and which is never deleted by itself"
     since = ""
     if member.created_ms is not None:
-        age_ms = zookeeper_now_ms(look.snapshot) - member.created_ms
+        age_ms = zookeeper_now_ms(context.snapshot) - member.created_ms
         since = f", created {max(0, age_ms) // 1000} s ago"
     return (
         f"of {session_name(member.session_id)}, which is not among ZooKeeper's live sessions{since}"
     )
 
 
-def _where(look: GroupContext, member: MemberStatus) -> str:
-    return f"/consumers/{look.group.group_id}/ids/{member.member_id}"
+def _where(context: GroupContext, member: MemberStatus) -> str:
+    return f"/consumers/{context.group.group_id}/ids/{member.member_id}"

@@ -10,21 +10,21 @@ from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path
 
 
-def examine_offset_stores(look: GroupContext) -> list[Diagnosis]:
+def examine_offset_stores(context: GroupContext) -> list[Diagnosis]:
     """Compare the offsets in both storages."""
-    if not look.in_zookeeper:
+    if not context.in_zookeeper:
         return []
     # If a coordinator's group has the same id, the offsets in Kafka are its own.
-    others = look.snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, look.group.group_id))
-    of_both = [] if others is not None and others.members else [*_split(look), *_differ(look)]
-    return [*of_both, *_of_deleted_topics(look)]
+    others = context.snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, context.group.group_id))
+    of_both = [] if others is not None and others.members else [*_split(context), *_differ(context)]
+    return [*of_both, *_of_deleted_topics(context)]
 
 
-def _split(look: GroupContext) -> Iterator[Diagnosis]:
+def _split(context: GroupContext) -> Iterator[Diagnosis]:
     """Report mixed settings of ``offsets.storage``: a new owner may find no offset."""
     by_places: dict[frozenset[str], list[str]] = {}
-    topics = {topic.name for topic in look.snapshot.topics}
-    for partition in look.group.partitions:
+    topics = {topic.name for topic in context.snapshot.topics}
+    for partition in context.group.partitions:
         places = frozenset(
             committed.storage for committed in partition.committed if committed.offset >= 0
         )
@@ -57,17 +57,17 @@ def _split(look: GroupContext) -> Iterator[Diagnosis]:
     )
 
 
-def _differ(look: GroupContext) -> Iterator[Diagnosis]:
+def _differ(context: GroupContext) -> Iterator[Diagnosis]:
     """Report that one of two storages is no longer written."""
     evidence = []
-    for partition in look.group.partitions:
+    for partition in context.group.partitions:
         in_zookeeper, in_kafka = (
             partition.committed_in("zookeeper"),
             partition.committed_in("kafka"),
         )
         if in_zookeeper is None or in_kafka is None or in_zookeeper.offset == in_kafka.offset:
             continue
-        why = _left_behind(look, partition, in_zookeeper, in_kafka)
+        why = _left_behind(context, partition, in_zookeeper, in_kafka)
         if why is not None:
             evidence.append(
                 f"{partition.topic_partition}: {in_zookeeper.offset} in ZooKeeper, "
@@ -92,7 +92,7 @@ def _differ(look: GroupContext) -> Iterator[Diagnosis]:
 
 
 def _left_behind(
-    look: GroupContext,
+    context: GroupContext,
     now: GroupPartition,
     in_zookeeper: CommittedOffset,
     in_kafka: CommittedOffset,
@@ -105,10 +105,10 @@ def _left_behind(
     times = (in_zookeeper.committed_ms, in_kafka.committed_ms)
     if times[0] is not None and times[1] is not None:
         ahead_ms = times[0] - times[1]
-        if abs(ahead_ms) < look.around.silence_ms:
+        if abs(ahead_ms) < context.around.silence_ms:
             return None
         return f"{'Kafka' if ahead_ms > 0 else 'ZooKeeper'}'s is {abs(ahead_ms) // 1000} s older"
-    then = look.partitions_long_before.get(now.topic_partition)
+    then = context.partitions_long_before.get(now.topic_partition)
     if then is None:
         return None
     stood = {
@@ -118,18 +118,18 @@ def _left_behind(
     }
     if stood["zookeeper"] == stood["kafka"]:
         return None
-    seconds = look.around.silence_seen_ms(look.snapshot) // 1000
+    seconds = context.around.silence_seen_ms(context.snapshot) // 1000
     return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not change for {seconds} s"
 
 
-def _of_deleted_topics(look: GroupContext) -> Iterator[Diagnosis]:
+def _of_deleted_topics(context: GroupContext) -> Iterator[Diagnosis]:
     # If no topic is known at all, topics were most likely not read.
-    if not look.snapshot.topics:
+    if not context.snapshot.topics:
         return
-    there = {topic.name for topic in look.snapshot.topics}
+    there = {topic.name for topic in context.snapshot.topics}
     left = [
         (partition, it)
-        for partition in look.group.partitions
+        for partition in context.group.partitions
         if partition.topic_partition.topic not in there
         and (it := partition.committed_in("zookeeper")) is not None
     ]
@@ -148,18 +148,18 @@ def _of_deleted_topics(look: GroupContext) -> Iterator[Diagnosis]:
             f"{partition.topic_partition}: {committed.offset}" for partition, committed in left
         ],
         repair="Delete them, unless the topic will be restored with its old records.",
-        fix=_delete(look, left, topics),
+        fix=_delete(context, left, topics),
     )
 
 
 def _delete(
-    look: GroupContext, left: list[tuple[GroupPartition, CommittedOffset]], topics: list[str]
+    context: GroupContext, left: list[tuple[GroupPartition, CommittedOffset]], topics: list[str]
 ) -> Fix | None:
-    if not is_segment(look.group.group_id):
+    if not is_segment(context.group.group_id):
         return None
-    paths = GroupPaths(look.group.group_id)
+    paths = GroupPaths(context.group.group_id)
     return Fix(
-        what=f"delete {counted(len(left), 'offset')} of group {look.group.group_id}",
+        what=f"delete {counted(len(left), 'offset')} of group {context.group.group_id}",
         caution=(
             "If a topic is restored with its old records, the group reads it from the beginning."
         ),

@@ -76,74 +76,74 @@ _REPAIR = {
 }
 
 
-def examine_owners(look: GroupContext) -> list[Diagnosis]:
+def examine_owners(context: GroupContext) -> list[Diagnosis]:
     """Diagnose every owner, and every partition without one."""
     by_code: dict[Code, list[MisownedPartition]] = {}
-    for fault in look.faults if look.in_zookeeper else ():
-        if fault.fault is not OwnershipFault.UNOWNED and not _is_excused(look, fault):
+    for fault in context.faults if context.in_zookeeper else ():
+        if fault.fault is not OwnershipFault.UNOWNED and not _is_excused(context, fault):
             by_code.setdefault(_CODES[fault.fault], []).append(fault)
-    findings = (_finding(look, code, found) for code, found in by_code.items())
-    return [*findings, *_missing(look)]
+    findings = (_finding(context, code, found) for code, found in by_code.items())
+    return [*findings, *_missing(context)]
 
 
-def _is_excused(look: GroupContext, fault: MisownedPartition) -> bool:
+def _is_excused(context: GroupContext, fault: MisownedPartition) -> bool:
     """Return whether the fault is only apparent."""
     if fault.fault is OwnershipFault.DEAD_SESSION:
         # A session that began after the sessions were read is not in the list.
-        return _is_new(look, fault)
+        return _is_new(context, fault)
     # The owner's subscription is unknown: its registration has a diagnosis instead.
-    member_id = look.member_of(fault.owner or "")
-    known = member_id not in look.members or member_id in look.readable
+    member_id = context.member_of(fault.owner or "")
+    known = member_id not in context.members or member_id in context.readable
     return not known and fault.fault in {OwnershipFault.NOT_READ, OwnershipFault.NO_STREAM}
 
 
-def _is_new(look: GroupContext, fault: MisownedPartition) -> bool:
+def _is_new(context: GroupContext, fault: MisownedPartition) -> bool:
     """Return whether the node is so new that the other data may have been read before it."""
-    since_ms = look.partitions[fault.topic_partition].owner_since_ms
-    now_ms = zookeeper_now_ms(look.snapshot)
-    return since_ms is not None and now_ms - since_ms < look.around.settle_ms
+    since_ms = context.partitions[fault.topic_partition].owner_since_ms
+    now_ms = zookeeper_now_ms(context.snapshot)
+    return since_ms is not None and now_ms - since_ms < context.around.settle_ms
 
 
-def _finding(look: GroupContext, code: Code, found: list[MisownedPartition]) -> Diagnosis:
+def _finding(context: GroupContext, code: Code, found: list[MisownedPartition]) -> Diagnosis:
     number = counted(len(found), "partition")
-    passing = code is not Code.OWNER_PERSISTENT and all(_is_new(look, fault) for fault in found)
+    passing = code is not Code.OWNER_PERSISTENT and all(_is_new(context, fault) for fault in found)
     mild = code in _MILD or passing
     return Diagnosis(
         code=code,
         severity=Severity.WARNING if mild else Severity.ERROR,
         what=_WHAT[code].format(n=f"{number} {'is' if len(found) == 1 else 'are'}"),
-        evidence=[_evidence(look, fault) for fault in found],
+        evidence=[_evidence(context, fault) for fault in found],
         repair=_REPAIR[code],
-        fix=_fix(look, found) if code in _SAFE_TO_DELETE else None,
+        fix=_fix(context, found) if code in _SAFE_TO_DELETE else None,
         about=frozenset(fault.topic_partition for fault in found),
         culprits=tuple(fault.owner for fault in found if fault.owner is not None),
     )
 
 
-def _evidence(look: GroupContext, fault: MisownedPartition) -> str:
+def _evidence(context: GroupContext, fault: MisownedPartition) -> str:
     reported = f"{fault.topic_partition}: {fault.owner} of {session_name(fault.owner_session)}"
     if fault.member_session not in {None, fault.owner_session}:
         return f"{reported}; that member is now in {session_name(fault.member_session)}"
     if fault.fault is OwnershipFault.NO_MEMBER:
         of_session = [
             member.member_id
-            for member in look.group.members
+            for member in context.group.members
             if member.session_id == fault.owner_session
         ]
         if of_session:
             return f"{reported}, which is that of {of_session[0]}"
-        if look.snapshot.live_sessions is None:
+        if context.snapshot.live_sessions is None:
             return f"{reported}; whether that session is alive is unknown"
     return reported
 
 
-def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
+def _fix(context: GroupContext, found: list[MisownedPartition]) -> Fix | None:
     """Plan to delete owner nodes without a session, or of a session that has ended."""
-    if not is_segment(look.group.group_id):
+    if not is_segment(context.group.group_id):
         return None
-    paths = GroupPaths(look.group.group_id)
+    paths = GroupPaths(context.group.group_id)
     return Fix(
-        what=f"delete {counted(len(found), 'owner node')} of group {look.group.group_id}",
+        what=f"delete {counted(len(found), 'owner node')} of group {context.group.group_id}",
         caution=(
             "Make sure that no process reads these partitions under these names. The group "
             "claims them at its next rebalance: restart a member if there is none."
@@ -158,13 +158,13 @@ def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
     )
 
 
-def _missing(look: GroupContext) -> Iterator[Diagnosis]:
-    unowned = look.unowned
-    if not unowned or not look.readable:
+def _missing(context: GroupContext) -> Iterator[Diagnosis]:
+    unowned = context.unowned
+    if not unowned or not context.readable:
         return
-    if not look.in_zookeeper and look.group.state is not GroupState.STABLE:
+    if not context.in_zookeeper and context.group.state is not GroupState.STABLE:
         return
-    severity, how_sure = _how_bad(look, unowned)
+    severity, how_sure = _how_bad(context, unowned)
     yield Diagnosis(
         code=Code.OWNER_MISSING,
         severity=severity,
@@ -172,7 +172,7 @@ def _missing(look: GroupContext) -> Iterator[Diagnosis]:
             f"Nobody reads {counted(len(unowned), 'partition')} that members of the group "
             f"subscribe to. {how_sure}"
         ),
-        evidence=[_described(look, tp) for tp in unowned],
+        evidence=[_described(context, tp) for tp in unowned],
         repair=(
             "The other findings of this group say what prevents a rebalance. If there are none, "
             "restart a member: then all of them rebalance."
@@ -181,13 +181,13 @@ def _missing(look: GroupContext) -> Iterator[Diagnosis]:
     )
 
 
-def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
+def _how_bad(context: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
     """Return the severity, and a sentence about it: one snapshot can't rule out a rebalance."""
-    around = look.around
-    before = around.group_before(look.group.key)
-    if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:
+    around = context.around
+    before = around.group_before(context.group.key)
+    if before is not None and around.elapsed_ms(context.snapshot) >= around.settle_ms:
         lasting = sorted(_unowned_before(around, before).intersection(unowned))
-        seconds = around.elapsed_ms(look.snapshot) // 1000
+        seconds = around.elapsed_ms(context.snapshot) // 1000
         if len(lasting) == len(unowned):
             return Severity.ERROR, f"It was the same {seconds} s before."
         if lasting:
@@ -195,7 +195,7 @@ def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[S
                 f"{len(lasting)} of them had no owner {seconds} s before, either: "
                 f"{listed(lasting)}."
             )
-    if look.settling:
+    if context.settling:
         return Severity.NOTE, (
             "A member or an owner has just appeared: the group may be rebalancing."
         )
@@ -209,9 +209,9 @@ def _unowned_before(around: Circumstances, before: GroupStatus) -> set[TopicPart
     return {fault.topic_partition for fault in faults if fault.fault is OwnershipFault.UNOWNED}
 
 
-def _described(look: GroupContext, tp: TopicPartition) -> str:
-    known = look.partitions.get(tp)
-    committed = None if known is None else known.effective(look.group.kind)
+def _described(context: GroupContext, tp: TopicPartition) -> str:
+    known = context.partitions.get(tp)
+    committed = None if known is None else known.effective(context.group.kind)
     if known is None or committed is None or known.log_end is None:
         return f"{tp}"
     return f"{tp}: committed {committed.offset}, the log ends at {known.log_end}"

@@ -187,7 +187,7 @@ def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> I
             severity=Severity.ERROR,
             what=f"{counted(len(old), 'broker')} can't be upgraded to {wanted} in place: {why}.",
             evidence=lines,
-            repair="Mirror to a new cluster, or upgrade to 3.9 first: see the ways below.",
+            repair="Mirror to a new cluster, or upgrade to 3.9 first: see the paths below.",
         )
     elif unknown:
         yield Diagnosis(

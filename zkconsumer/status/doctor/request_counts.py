@@ -106,11 +106,11 @@ class RequestMetrics:
     def refused(self) -> list[RequestCount]:
         """Return the requests that Kafka 4 rejects, each once, with its library if known."""
         refused = [count for count in self.counts if count.is_refused]
-        told = {(count.request, count.version) for count in refused if count.is_deprecated}
+        deprecated = {(count.request, count.version) for count in refused if count.is_deprecated}
         return [
             count
             for count in refused
-            if count.is_deprecated or (count.request, count.version) not in told
+            if count.is_deprecated or (count.request, count.version) not in deprecated
         ]
 
 
@@ -150,8 +150,8 @@ def _count(keys: Mapping[str, str], name: str, count: Any) -> RequestCount | Non
     except (TypeError, ValueError, OverflowError):
         return None
     version = keys.get("version", "")
-    told = [keys.get(f"clientSoftware{key}", "") for key in ("Name", "Version")]
-    library = " ".join(text for text in told if text not in {"", "unknown"})
+    names = [keys.get(f"clientSoftware{key}", "") for key in ("Name", "Version")]
+    library = " ".join(text for text in names if text not in {"", "unknown"})
     return RequestCount(
         request=_shown(keys["request"]),
         version=int(version) if version.isdecimal() and len(version) < 6 else None,

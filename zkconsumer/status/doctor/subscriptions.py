@@ -18,22 +18,22 @@ from zkconsumer.status.doctor.group_context import GroupContext, Shares
 from zkconsumer.status.model import GroupState
 
 
-def examine_subscriptions(look: GroupContext) -> list[Diagnosis]:
+def examine_subscriptions(context: GroupContext) -> list[Diagnosis]:
     """Compare the members' subscriptions with each other, the topics, and the owners."""
-    if not look.readable:
+    if not context.readable:
         return []
-    shared = _topics_missing(look)
-    if look.in_zookeeper:
-        return [*shared, *_unequal(look), *_assignors(look), *_idle_threads(look)]
-    return [*shared, *_assignors_reported(look), *_idle_members(look)]
+    shared = _topics_missing(context)
+    if context.in_zookeeper:
+        return [*shared, *_unequal(context), *_assignors(context), *_idle_threads(context)]
+    return [*shared, *_assignors_reported(context), *_idle_members(context)]
 
 
-def _topics_missing(look: GroupContext) -> Iterator[Diagnosis]:
-    missing = sorted(look.group.topics_read - look.partition_ids.keys())
-    if not missing or _topics_unknown(look):
+def _topics_missing(context: GroupContext) -> Iterator[Diagnosis]:
+    missing = sorted(context.group.topics_read - context.partition_ids.keys())
+    if not missing or _topics_unknown(context):
         return
     readers = {
-        topic: [name for name, member in look.readable.items() if topic in member.streams]
+        topic: [name for name, member in context.readable.items() if topic in member.streams]
         for topic in missing
     }
     yield Diagnosis(
@@ -48,20 +48,20 @@ def _topics_missing(look: GroupContext) -> Iterator[Diagnosis]:
     )
 
 
-def _topics_unknown(look: GroupContext) -> bool:
-    return not look.snapshot.topics and bool(look.snapshot.failures)
+def _topics_unknown(context: GroupContext) -> bool:
+    return not context.snapshot.topics and bool(context.snapshot.failures)
 
 
 # --- ZooKeeper groups -----------------------------------------------------------------------
 
 
-def _unequal(look: GroupContext) -> Iterator[Diagnosis]:
+def _unequal(context: GroupContext) -> Iterator[Diagnosis]:
     """Report unequal subscriptions: round-robin refuses such a group."""
-    uneven = uneven_topics(look.view)
-    strategy = look.around.strategies.get(look.group.group_id)
-    if uneven is None or strategy == "range" or _follows(look, look.range_shares):
+    uneven = uneven_topics(context.view)
+    strategy = context.around.strategies.get(context.group.group_id)
+    if uneven is None or strategy == "range" or _follows(context, context.range_shares):
         return
-    threads = look.view.threads_by_topic()
+    threads = context.view.threads_by_topic()
     one, other = uneven
     only = {
         one: threads[one].without(threads[other]),
@@ -90,42 +90,42 @@ def _unequal(look: GroupContext) -> Iterator[Diagnosis]:
     )
 
 
-def _follows(look: GroupContext, shares: Shares | None) -> bool:
-    return shares is not None and look.owned == shares
+def _follows(context: GroupContext, shares: Shares | None) -> bool:
+    return shares is not None and context.owned == shares
 
 
-def _assignors(look: GroupContext) -> Iterator[Diagnosis]:
+def _assignors(context: GroupContext) -> Iterator[Diagnosis]:
     """Report members whose owned partitions fit different strategies, or none."""
-    owners = {name: owned for name, owned in look.owned.items() if owned}
-    if not look.all_readable or look.settling or len(look.members) < 2 or not owners:
+    owners = {name: owned for name, owned in context.owned.items() if owned}
+    if not context.all_readable or context.settling or len(context.members) < 2 or not owners:
         return
-    if _follows(look, look.range_shares) or _follows(look, look.round_robin_shares):
+    if _follows(context, context.range_shares) or _follows(context, context.round_robin_shares):
         return
-    fits = {name: _fitting(look, name) for name in owners}
+    fits = {name: _fitting(context, name) for name in owners}
     if set.intersection(*map(set, fits.values())):
         return
-    lines = [f"{name} owns {_described(look, name, found)}" for name, found in fits.items()]
+    lines = [f"{name} owns {_described(context, name, found)}" for name, found in fits.items()]
     if all(fits.values()):
         yield _differ(Severity.ERROR, "Members use different assignment strategies", lines)
         return
-    if look.faults:
+    if context.faults:
         return  # rebalancing, or stuck for another reason
     yield _differ(
         Severity.WARNING, "Members own partitions that no strategy assigns to them", lines
     )
 
 
-def _fitting(look: GroupContext, member_id: str) -> list[Strategy]:
+def _fitting(context: GroupContext, member_id: str) -> list[Strategy]:
     known: list[tuple[Strategy, Shares | None]] = [
-        ("range", look.range_shares),
-        ("roundrobin", look.round_robin_shares),
+        ("range", context.range_shares),
+        ("roundrobin", context.round_robin_shares),
     ]
-    owned = look.owned[member_id]
+    owned = context.owned[member_id]
     return [name for name, share in known if share is not None and share[member_id] == owned]
 
 
-def _described(look: GroupContext, member_id: str, fits: Iterable[Strategy]) -> str:
-    number = counted(len(look.owned[member_id]), "partition")
+def _described(context: GroupContext, member_id: str, fits: Iterable[Strategy]) -> str:
+    number = counted(len(context.owned[member_id]), "partition")
     reported = " and ".join(fits)
     return (
         f"{number}: its share by {reported}"
@@ -151,18 +151,20 @@ def _differ(severity: Severity, what: str, lines: list[str]) -> Diagnosis:
     )
 
 
-def _idle_threads(look: GroupContext) -> Iterator[Diagnosis]:
+def _idle_threads(context: GroupContext) -> Iterator[Diagnosis]:
     """Report streams that get no partition, by the current or any assignment."""
-    found = look.view.threads_by_topic().items()
-    by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
-    small = [topic for topic in by_topic if by_topic[topic].count > len(look.partition_ids[topic])]
-    if not small or not look.all_readable:
+    found = context.view.threads_by_topic().items()
+    by_topic = {topic: of_topic for topic, of_topic in found if context.partition_ids.get(topic)}
+    small = [
+        topic for topic in by_topic if by_topic[topic].count > len(context.partition_ids[topic])
+    ]
+    if not small or not context.all_readable:
         return  # each stream gets a partition by either strategy, or subscriptions are unknown
     threads = union(by_topic.values())
-    if not look.faults:
-        busy = {partition.owner for partition in look.group.partitions}
-    elif threads.count > sum(len(look.partition_ids[topic]) for topic in by_topic):
-        busy = {str(thread) for thread in (look.threads("range") or {}).values()}
+    if not context.faults:
+        busy = {partition.owner for partition in context.group.partitions}
+    elif threads.count > sum(len(context.partition_ids[topic]) for topic in by_topic):
+        busy = {str(thread) for thread in (context.threads("range") or {}).values()}
     else:
         return
     idle = threads.count - sum(ConsumerThreadId.parse(owner) in threads for owner in busy if owner)
@@ -173,7 +175,7 @@ def _idle_threads(look: GroupContext) -> Iterator[Diagnosis]:
         f"{counted(idle, 'stream')} of {threads.count} get nothing to read",
         [
             f"{topic}: {counted(by_topic[topic].count, 'stream')}, "
-            f"{counted(len(look.partition_ids[topic]), 'partition')}"
+            f"{counted(len(context.partition_ids[topic]), 'partition')}"
             for topic in sorted(small)
         ]
         + [f"idle: {first_names(first, idle)}"],
@@ -183,9 +185,9 @@ def _idle_threads(look: GroupContext) -> Iterator[Diagnosis]:
 # --- groups of a coordinator ----------------------------------------------------------------
 
 
-def _assignors_reported(look: GroupContext) -> Iterator[Diagnosis]:
+def _assignors_reported(context: GroupContext) -> Iterator[Diagnosis]:
     by_name: dict[str, list[str]] = {}
-    for member in look.group.members:
+    for member in context.group.members:
         if member.assignor is not None:
             by_name.setdefault(member.assignor, []).append(member.member_id)
     if len(by_name) < 2:
@@ -194,15 +196,17 @@ def _assignors_reported(look: GroupContext) -> Iterator[Diagnosis]:
     yield _differ(Severity.WARNING, "Members name different assignors", lines)
 
 
-def _idle_members(look: GroupContext) -> Iterator[Diagnosis]:
+def _idle_members(context: GroupContext) -> Iterator[Diagnosis]:
     # Members without topics are of another kind, e.g. Kafka Connect's.
-    idle = [name for name, owned in look.owned.items() if not owned and look.members[name].streams]
-    if not idle or look.unowned or look.group.state is not GroupState.STABLE:
+    idle = [
+        name for name, owned in context.owned.items() if not owned and context.members[name].streams
+    ]
+    if not idle or context.unowned or context.group.state is not GroupState.STABLE:
         return
-    members = counted(len(look.members), "member")
-    number = sum(len(look.partition_ids.get(topic, ())) for topic in look.group.topics_read)
+    members = counted(len(context.members), "member")
+    number = sum(len(context.partition_ids.get(topic, ())) for topic in context.group.topics_read)
     yield _too_few(
-        f"{counted(len(idle), 'member')} of {len(look.members)} get nothing to read",
+        f"{counted(len(idle), 'member')} of {len(context.members)} get nothing to read",
         [f"{members}, {counted(number, 'partition')}", f"idle: {names(idle)}"],
     )
 

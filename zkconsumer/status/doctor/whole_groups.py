@@ -16,14 +16,14 @@ from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 
 
-def examine_whole(look: GroupContext) -> list[Diagnosis]:
+def examine_whole(context: GroupContext) -> list[Diagnosis]:
     """Diagnose the group as a whole."""
     return [
-        *_shared_id(look.snapshot, look.group.group_id),
-        *_problems(look),
-        *_coordinator(look),
-        *_endless(look),
-        *_deserted(look),
+        *_shared_id(context.snapshot, context.group.group_id),
+        *_problems(context),
+        *_coordinator(context),
+        *_endless(context),
+        *_deserted(context),
     ]
 
 
@@ -68,26 +68,26 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
     )
 
 
-def _deserted(look: GroupContext) -> Iterator[Diagnosis]:
+def _deserted(context: GroupContext) -> Iterator[Diagnosis]:
     """Report a group without members: stopped a while ago, or abandoned."""
-    group = look.group
+    group = context.group
     if group.state is GroupState.ABANDONED:
-        yield _abandoned(look)
+        yield _abandoned(context)
         return
     if group.state is not GroupState.EMPTY or not group.is_complete:
         return
     waiting = _waiting(group)
-    silent_ms = _silent_ms(look)
+    silent_ms = _silent_ms(context)
     if not waiting or silent_ms is None:
         return
-    if group.last_commit_ms is None and silent_ms < look.around.silence_ms:
+    if group.last_commit_ms is None and silent_ms < context.around.silence_ms:
         return  # no commit time is known, and it has not been watched for long
     yield Diagnosis(
         code=Code.GROUP_STOPPED,
         severity=Severity.WARNING,
         what=(
             f"The group has no members: {counted(waiting, 'record')} "
-            f"wait{'s' if waiting == 1 else ''} to be read. {_last_commit(look)}"
+            f"wait{'s' if waiting == 1 else ''} to be read. {_last_commit(context)}"
         ),
         evidence=_waiting_lines(group),
         repair=(
@@ -99,8 +99,8 @@ def _deserted(look: GroupContext) -> Iterator[Diagnosis]:
     )
 
 
-def _abandoned(look: GroupContext) -> Diagnosis:
-    group = look.group
+def _abandoned(context: GroupContext) -> Diagnosis:
+    group = context.group
     waiting = _waiting(group)
     word = shlex.quote(group.group_id)
     kept = sum(bool(partition.committed) for partition in group.partitions)
@@ -108,13 +108,13 @@ def _abandoned(look: GroupContext) -> Diagnosis:
         code=Code.GROUP_ABANDONED,
         severity=Severity.NOTE,
         what=(
-            f"The group is abandoned: it has no members. {_last_commit(look)} "
+            f"The group is abandoned: it has no members. {_last_commit(context)} "
             f"{counted(waiting, 'record')} are unread."
         ),
         evidence=[f"offsets of {counted(kept, 'partition')}", *_waiting_lines(group)],
         repair=(
             "If it is no longer needed, delete it: zkconsumer groups delete "
-            f"{_where(look.snapshot)} --kind {group.kind} --group {word} (zkconsumer offsets "
+            f"{_where(context.snapshot)} --kind {group.kind} --group {word} (zkconsumer offsets "
             "export saves its offsets first). Otherwise start its consumers."
         ),
         group=group.key,
@@ -143,32 +143,35 @@ def _waiting_lines(group: GroupStatus) -> list[str]:
     return lines
 
 
-def _silent_ms(look: GroupContext) -> int | None:
-    since_ms = look.group.silent_since_ms
-    return None if since_ms is None else max(0, look.snapshot.taken_ms - since_ms)
+def _silent_ms(context: GroupContext) -> int | None:
+    since_ms = context.group.silent_since_ms
+    return None if since_ms is None else max(0, context.snapshot.taken_ms - since_ms)
 
 
-def _last_commit(look: GroupContext) -> str:
-    silent = ago(_silent_ms(look) or 0)
-    if look.group.last_commit_ms is not None and look.group.offsets_unchanged_since_ms is None:
+def _last_commit(context: GroupContext) -> str:
+    silent = ago(_silent_ms(context) or 0)
+    if (
+        context.group.last_commit_ms is not None
+        and context.group.offsets_unchanged_since_ms is None
+    ):
         return f"Its last commit was {silent} ago."
     return f"It has not committed for at least {silent}."
 
 
-def _problems(look: GroupContext) -> Iterator[Diagnosis]:
+def _problems(context: GroupContext) -> Iterator[Diagnosis]:
     # The only problem of a coordinator's group of known state may be that it is not of consumers.
-    unsure = look.in_zookeeper or look.group.state is GroupState.UNKNOWN
-    if look.group.problems:
+    unsure = context.in_zookeeper or context.group.state is GroupState.UNKNOWN
+    if context.group.problems:
         yield Diagnosis(
             code=Code.GROUP_PROBLEM,
             severity=Severity.WARNING if unsure else Severity.NOTE,
             what="Some of the group's data could not be read, or is malformed.",
-            evidence=look.group.problems,
+            evidence=context.group.problems,
             repair="Look at the nodes or the coordinator's response that are named above.",
         )
     partitions = [
         f"{partition.topic_partition}: {partition.problem}"
-        for partition in look.group.partitions
+        for partition in context.group.partitions
         if partition.problem
     ]
     if partitions:
@@ -184,14 +187,14 @@ def _problems(look: GroupContext) -> Iterator[Diagnosis]:
         )
 
 
-def _coordinator(look: GroupContext) -> Iterator[Diagnosis]:
-    if look.in_zookeeper or look.group.coordinator is not None:
+def _coordinator(context: GroupContext) -> Iterator[Diagnosis]:
+    if context.in_zookeeper or context.group.coordinator is not None:
         return
     yield Diagnosis(
         code=Code.COORDINATOR_MISSING,
         severity=Severity.ERROR,
         what="No broker coordinates the group: nobody can join or commit.",
-        evidence=(f"the group's state: {look.group.reported_state or look.group.state}",),
+        evidence=(f"the group's state: {context.group.reported_state or context.group.state}",),
         repair=(
             "Check that the partitions of __consumer_offsets have leaders. On a small cluster "
             "the topic can't be created while offsets.topic.replication.factor is larger than "
@@ -200,13 +203,13 @@ def _coordinator(look: GroupContext) -> Iterator[Diagnosis]:
     )
 
 
-def _endless(look: GroupContext) -> Iterator[Diagnosis]:
+def _endless(context: GroupContext) -> Iterator[Diagnosis]:
     """Report a coordinator's group that was rebalancing before, and still is."""
-    around, group = look.around, look.group
+    around, group = context.around, context.group
     before = around.group_before(group.key)
-    if look.in_zookeeper or before is None:
+    if context.in_zookeeper or before is None:
         return
-    if around.elapsed_ms(look.snapshot) < around.settle_ms:
+    if around.elapsed_ms(context.snapshot) < around.settle_ms:
         return
     if {group.state, before.state} != {GroupState.REBALANCING}:
         return
@@ -215,7 +218,7 @@ def _endless(look: GroupContext) -> Iterator[Diagnosis]:
         code=Code.REBALANCE_ENDLESS,
         severity=Severity.ERROR,
         what=(
-            f"The group was rebalancing {around.elapsed_ms(look.snapshot) // 1000} s ago, and "
+            f"The group was rebalancing {around.elapsed_ms(context.snapshot) // 1000} s ago, and "
             "still is: mostly nobody reads meanwhile."
         ),
         evidence=(

@@ -17,7 +17,7 @@ class ReadingLimits:
         brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
         quiet_ms: how long a ZooKeeper group without offsets in Kafka is assumed to have none;
             except one with members and no offsets anywhere, which has yet to commit.
-        look_ms: for reading some groups again.
+        selected_ms: for reading some groups again.
         sessions_ms: for the list of sessions.
         times_ms: for reading the timestamps of the groups' next records.
         times_most: the maximum number of them to read at a time; 0: none.
@@ -28,7 +28,7 @@ class ReadingLimits:
     groups_ms: int = 5_000
     brokers_ms: int = 5_000
     quiet_ms: int = 60_000
-    look_ms: int = 2_000
+    selected_ms: int = 2_000
     sessions_ms: int = 2_000
     times_ms: int = 2_000
     times_most: int = 0

@@ -20,7 +20,7 @@ from zkconsumer.status.reading.kept import Kept, offset_requests
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.round_clock import RoundClock
-from zkconsumer.status.reading.values import GroupOffsets, GroupReads, LogSpan, Unanswered
+from zkconsumer.status.reading.values import GroupOffsets, LogSpan, SelectedGroupsRead, Unanswered
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
 
@@ -123,7 +123,7 @@ class SelectedGroupsReader:
     ) -> None:
         self._clock = clock
         self._limit_ms = limit_ms
-        self._scope = ThreadScope("status-look", clock=clock)
+        self._scope = ThreadScope("status-read", clock=clock)
         # These groups are read in full, so that no write goes unnoticed.
         self._groups = None if store is None else ZookeeperGroups(store, clock, owners_max_age_ms=0)
         self._part: Part[_InZookeeper] = Part("groups", self._scope, clock)
@@ -131,7 +131,7 @@ class SelectedGroupsReader:
         self._logs = LogReader(self._brokers, clock)
         self._coordinators = CoordinatorReader(self._brokers, clock)
 
-    def read(self, plan: ReadPlan) -> GroupReads:
+    def read(self, plan: ReadPlan) -> SelectedGroupsRead:
         """Send all requests of a plan; return what was read in time."""
         groups, deadline = self._groups, Deadline(self._clock, self._limit_ms)
         if plan.in_zookeeper and groups is not None:
@@ -140,7 +140,7 @@ class SelectedGroupsReader:
             {broker: self._lookup(task, deadline) for broker, task in plan.tasks.items()},
             deadline,
         )
-        found = GroupReads()
+        found = SelectedGroupsRead()
         for broker, response in responses.items():
             _take(found, plan.tasks[broker], response)
         if plan.in_zookeeper and groups is not None:
@@ -174,7 +174,9 @@ def _read(groups: ZookeeperGroups, plan: ReadPlan, deadline: Deadline) -> _InZoo
     return names, groups.read_some(names, plan.topics, deadline).groups
 
 
-def _take(found: GroupReads, task: BrokerTask, response: _BrokerReport | Unanswered) -> None:
+def _take(
+    found: SelectedGroupsRead, task: BrokerTask, response: _BrokerReport | Unanswered
+) -> None:
     """Record the response of a broker, or its absence."""
     if isinstance(response, Unanswered):
         found.failures |= dict.fromkeys((*task.describe, *task.offsets), response.reason)
@@ -194,7 +196,7 @@ def _take(found: GroupReads, task: BrokerTask, response: _BrokerReport | Unanswe
 
 
 def _take_zookeeper(
-    found: GroupReads, names: Collection[str], response: _InZookeeper | Unanswered
+    found: SelectedGroupsRead, names: Collection[str], response: _InZookeeper | Unanswered
 ) -> None:
     """Record ZooKeeper's response, which may be a late one to an earlier request, or why not."""
     if isinstance(response, Unanswered):

@@ -24,12 +24,12 @@ from zkconsumer.status.reading.values import (
     ClusterRead,
     CoordinatorsRead,
     GroupOffsets,
-    GroupReads,
     GroupsRead,
     LogSpan,
     LogsRead,
     OffsetRead,
     OffsetsRead,
+    SelectedGroupsRead,
     Unanswered,
     UnreadOffset,
 )
@@ -41,11 +41,11 @@ CLUSTER_PART_ALONE: Final = "brokers and topics"
 CLUSTER_PARTS: Final = frozenset({CLUSTER_PART, CLUSTER_PART_ALONE})
 """The parts that fail if the brokers are unknown: read from ZooKeeper, or from brokers."""
 GROUPS_PART: Final = "groups in ZooKeeper"
-LOOK_PART: Final = "groups that were looked at again"
+SELECTED_PART: Final = "groups that were read again"
 
 _ABSENT_MS: Final = 600_000
 """How long groups of a broker that is no longer registered are kept."""
-_LOOK_MS: Final = 10_000
+_REPORTED_MS: Final = 10_000
 """How long a failure of a partial read is shown if no other read follows."""
 
 
@@ -239,7 +239,7 @@ class Kept:
         reasons = {part: read.failures[name] for part, name in parts.items()}
         self.failures.note("offsets", reasons, now_ms, parts)
 
-    def take_group_reads(self, read: GroupReads, now_ms: int) -> None:
+    def take_group_reads(self, read: SelectedGroupsRead, now_ms: int) -> None:
         """Record groups that were read again."""
         groups = (self.zookeeper_groups, self.coordinator_groups)
         self.zookeeper_groups, self.coordinator_groups = (
@@ -255,9 +255,9 @@ class Kept:
         problems = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
         problems |= {tp: log for tp, log in read.logs.items() if isinstance(log, str)}
         self.log_problems = problems
-        parts = {f"group {name}, looked at again": name for name in read.failures}
+        parts = {f"group {name}, read again": name for name in read.failures}
         reasons = {part: read.failures[name] for part, name in parts.items()}
-        self.failures.note(LOOK_PART, reasons, now_ms, parts)
+        self.failures.note(SELECTED_PART, reasons, now_ms, parts)
         self._last_read_ms = now_ms
 
     def offsets_unchanged_since_ms(self, name: str) -> int | None:
@@ -284,8 +284,8 @@ class Kept:
 
     def forget_group_reads(self, now_ms: int) -> None:
         """Drop the failures of the last partial read if that was a while ago."""
-        if now_ms - self._last_read_ms >= _LOOK_MS:
-            self.failures.note(LOOK_PART, {}, now_ms)
+        if now_ms - self._last_read_ms >= _REPORTED_MS:
+            self.failures.note(SELECTED_PART, {}, now_ms)
 
     def group(self, key: GroupKey) -> GroupStatus | None:
         """Return the last known status of a group."""
@@ -370,7 +370,9 @@ def _committed(offset: OffsetRead | None) -> CommittedOffset | None:
 def _seen_ms(offsets: GroupOffsets) -> int:
     """Return when the latest read of a group's offsets was; 0: never."""
     times = (
-        committed.seen_ms for it in offsets.values() if (committed := _committed(it)) is not None
+        committed.seen_ms
+        for offset in offsets.values()
+        if (committed := _committed(offset)) is not None
     )
     return max(times, default=0)
 

@@ -13,14 +13,14 @@ from zkconsumer.status.reading.clock_skew import ClockSkew
 from zkconsumer.status.reading.group_reads import ReadPlan, plan_group_reads
 from zkconsumer.status.reading.kept import Kept
 from zkconsumer.status.reading.round_clock import RoundClock
-from zkconsumer.status.reading.values import GroupReads, GroupsRead, Unanswered
+from zkconsumer.status.reading.values import GroupsRead, SelectedGroupsRead, Unanswered
 from zkconsumer.status.set_back import shift_times_back
 
 T = TypeVar("T")
 
 
 class ReaderState:
-    """Keeps the last known values and the last snapshot. Thread: one reads, and one looks.
+    """Keeps the last known values and the last snapshot. Thread: both readers.
 
     Args:
         clock: for the times of recording.
@@ -40,7 +40,7 @@ class ReaderState:
         self._clock = clock
         self._through = through
         self._abandoned_after_ms = abandoned_after_ms
-        # Guards the state that both reading and looking change.
+        # Guards the state that both threads change.
         self._lock = threading.Lock()
         self.kept = kept
         self.last = assemble(kept, now_ms=0, through=through)
@@ -100,7 +100,7 @@ class ReaderState:
             return plan_group_reads(self.kept, keys, self._answering), self._clock.set_backs
 
     def take_group_reads(
-        self, found: GroupReads, keys: Collection[GroupKey], set_backs: int
+        self, found: SelectedGroupsRead, keys: Collection[GroupKey], set_backs: int
     ) -> ClusterSnapshot:
         """Record groups that were read again; return the last snapshot.
 

@@ -99,7 +99,7 @@ class SnapshotReader:
         self._zookeeper = ZookeeperParts(groups, sessions, self._scope, rounds, limits)
         self._addresses = addresses
         self._brokers = BrokerParts(dialer, self._state, rounds, limits, must_list=store is None)
-        self._selected = SelectedGroupsReader(store, dialer, rounds, limits.look_ms)
+        self._selected = SelectedGroupsReader(store, dialer, rounds, limits.selected_ms)
         self._times = NextRecords(dialer, rounds, limit_ms=limits.times_ms, most=limits.times_most)
         self._was_read = False
 

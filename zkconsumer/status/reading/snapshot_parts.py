@@ -166,8 +166,8 @@ class BrokerParts:
             for name in groups
             if broker.id not in answering
         }
-        asked = {broker: groups for broker, groups in lookups.items() if broker.id in answering}
-        read = self._coordinators.read_offsets(asked, deadline)
+        sent = {broker: groups for broker, groups in lookups.items() if broker.id in answering}
+        read = self._coordinators.read_offsets(sent, deadline)
         self._quiet.note(read, kept, self._clock.now_ms())
         failures = {**failures, **silent, **read.failures}
         return replace(read, failures=failures, moved=read.moved | silent.keys())

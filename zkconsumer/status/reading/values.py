@@ -137,7 +137,7 @@ class OffsetsRead:
 
 
 @dataclass(slots=True, kw_only=True)
-class GroupReads:
+class SelectedGroupsRead:
     """Groups that were read again.
 
     Attributes:

@@ -163,12 +163,12 @@ def test_groups_that_appear_and_vanish(world: StatusWorld) -> None:
 def test_while_zookeeper_is_away_the_group_keeps_its_age(world: StatusWorld) -> None:
     """It is shown as it was, with the reason; once ZooKeeper is back it is read again."""
     world.zookeeper_group()
-    reader = world.reader(look_ms=SHORT_MS)
+    reader = world.reader(selected_ms=SHORT_MS)
     before = reader.read()
     world.tree.server.disconnect(world.tree.store.session_id)
     world.clock.advance(1_000)
     snapshot = reader.read_groups([G])
-    assert list(failing(snapshot)) == ["group g, looked at again"]
+    assert list(failing(snapshot)) == ["group g, read again"]
     assert snapshot.groups[G].seen_ms == before.taken_ms
     assert {partition.log_at_ms for partition in snapshot.groups[G].partitions} == {
         world.clock.wall_ms()
@@ -195,14 +195,14 @@ def test_a_broker_that_hangs_does_not_delay_partial_reads(world: StatusWorld) ->
     """Its partitions keep their age, others are current; after a full read it is not awaited."""
     world.zookeeper_group()
     world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
-    reader = world.reader(look_ms=SHORT_MS, brokers_ms=SHORT_MS)
+    reader = world.reader(selected_ms=SHORT_MS, brokers_ms=SHORT_MS)
     before = reader.read()
     world.cluster.actions[1] = ScriptedAction.SILENCE
     world.clock.advance(1_000)
     snapshot = reader.read_groups([G, C])
     zero, one = snapshot.groups[G].partitions
     assert (zero.log_at_ms, one.log_at_ms) == (world.clock.wall_ms(), before.taken_ms)
-    assert list(failing(snapshot)) == ["group c, looked at again"]
+    assert list(failing(snapshot)) == ["group c, read again"]
     assert "b1:9092" in str(snapshot.topics[0].partitions[1].problem)
     reader.read()
     lists = len(world.cluster.brokers[1].requested(ApiKey.LIST_OFFSETS))
@@ -219,14 +219,14 @@ def test_a_coordinator_that_moved_is_a_failure(world: StatusWorld) -> None:
         1, error=ErrorCode.NOT_COORDINATOR, members={"m": {"t": (0, 1)}}
     )
     snapshot = reader.read_groups([C])
-    assert "NOT_COORDINATOR" in failing(snapshot)["group c, looked at again"]
+    assert "NOT_COORDINATOR" in failing(snapshot)["group c, read again"]
     assert snapshot.groups[C].members == before.groups[C].members
 
 
 def test_a_commit_after_the_log_end_was_read_is_not_beyond_it(world: StatusWorld) -> None:
     """The log has grown since then, so whether the offset lies beyond it is unknown."""
     world.zookeeper_group()
-    reader = world.reader(look_ms=LONG_MS)
+    reader = world.reader(selected_ms=LONG_MS)
     reader.read()
     broker, answered = world.cluster.brokers[0], threading.Event()
     response, ends = broker.response, 0
@@ -320,7 +320,7 @@ def test_concurrent_full_and_partial_reads_never_go_back(world: StatusWorld) -> 
     """Whichever ends first, later snapshots never show older values."""
     world.zookeeper_group()
     world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
-    reader = world.reader(look_ms=LONG_MS, brokers_ms=LONG_MS)
+    reader = world.reader(selected_ms=LONG_MS, brokers_ms=LONG_MS)
     reader.read()
     seen: list[ClusterSnapshot] = []
     scope = ThreadScope("reading")

@@ -64,7 +64,7 @@ def test_a_dry_run_shows_offsets_and_lags() -> None:
         "wanted": 11,
         "lag_before": 20,
         "lag_wanted": 39,
-        "fate": "write",
+        "action": "write",
     }
 
 

@@ -151,7 +151,7 @@ def test_doubts_and_offsets_only_in_the_target_are_reported(
         "partition": 1,
         "wanted": 7,
         "before": 7,
-        "fate": "same",
+        "action": "same",
         "now": 7,
         "written": False,
     }

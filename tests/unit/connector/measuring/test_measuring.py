@@ -24,7 +24,7 @@ class ScriptedStream:
     def __init__(self, **counts: int) -> None:
         self.counts = counts
 
-    def handed_over(self) -> dict[str, int]:
+    def delivered_counts(self) -> dict[str, int]:
         """See ``Counted``."""
         return self.counts
 

@@ -63,7 +63,7 @@ def test_the_cluster_check_says_what_can_be_compared(monkeypatch: pytest.MonkeyP
         TopicPartition("clicks", 1): Run(0, 8),
         TopicPartition("gone", 0): Run(2, 6),
     }
-    found = against_cluster._look({"zookeeper.connect": "zk:1"}, landed, {})
+    found = against_cluster._read_checks({"zookeeper.connect": "zk:1"}, landed, {})
     assert found.keys() == landed.keys() | {TopicPartition("clicks", 2)}
     assert found[TopicPartition("clicks", 0)] == ClusterCheck(compared=Run(3, 15), log_end=20)
     assert "ends at 5" in str(found[TopicPartition("clicks", 1)].obstacle)
@@ -76,8 +76,8 @@ def test_a_recreated_topic_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(against_cluster, "ClusterReader", FixedClusterReader)
     tp = TopicPartition("again", 0)
     options = {"zookeeper.connect": "zk:1"}
-    found = against_cluster._look(options, {tp: Run(0, 8)}, {"again": "czxid:5"})
+    found = against_cluster._read_checks(options, {tp: Run(0, 8)}, {"again": "czxid:5"})
     assert found[tp].compared == Run(8, 8)
     assert "deleted and created again" in str(found[tp].obstacle)
-    same = against_cluster._look(options, {tp: Run(0, 8)}, {"again": "czxid:9"})
+    same = against_cluster._read_checks(options, {tp: Run(0, 8)}, {"again": "czxid:9"})
     assert same[tp] == ClusterCheck(compared=Run(0, 8), log_end=30)

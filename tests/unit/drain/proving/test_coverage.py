@@ -59,7 +59,7 @@ def test_many_findings_are_counted_in_full_and_shown_in_part() -> None:
     """A landing with a hole at every second offset takes bounded memory."""
     runs = (Run(offset, offset + 1) for offset in range(0, 4 * SHOWN, 2))
     gap = cover(Run(0, 4 * SHOWN), runs).of(Discrepancy.GAP)
-    assert (gap.offsets, gap.stretches) == (2 * SHOWN, 2 * SHOWN)
+    assert (gap.offsets, gap.ranges) == (2 * SHOWN, 2 * SHOWN)
     assert gap.shown == tuple(Run(offset, offset + 1) for offset in range(1, 2 * SHOWN, 2))
 
 

@@ -183,6 +183,6 @@ def test_json_holds_the_contents_of_the_table() -> None:
     value = json.loads(as_json(_whole(_proof(Run(0, 4), Run(6, 10)))))
     assert value["verdict"] == "not_proven"
     (partition,) = value["partitions"]
-    assert partition["gap"] == {"offsets": 2, "stretches": 1, "shown": [[4, 6]]}
+    assert partition["gap"] == {"offsets": 2, "ranges": 1, "shown": [[4, 6]]}
     assert partition["cluster"] is None
     assert not partition["complete"]

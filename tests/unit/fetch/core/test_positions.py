@@ -104,7 +104,7 @@ class ResolverBench:
 
     def state(self, tp: TopicPartition = TP) -> PartitionState:
         """Return the state of a partition."""
-        return self.shared.look(lambda states: states.states[tp])
+        return self.shared.read(lambda states: states.states[tp])
 
     def doubt(self, tp: TopicPartition = TP) -> None:
         """Let a broker have reported that the offset is out of range."""

@@ -176,7 +176,7 @@ def test_the_next_set_is_requested_before_one_is_unpacked(
     assert (early.session_epoch, third.session_epoch) == (1, 2)
     assert early.topics[0].partitions[0].fetch_offset == 2
     assert early.max_wait_ms == third.max_wait_ms == 500
-    assert bench.shared.look(lambda states: states.states[TP].fetched) == PositionView(3, 0)
+    assert bench.shared.read(lambda states: states.states[TP].fetched) == PositionView(3, 0)
 
 
 @needs_native_engine
@@ -207,10 +207,10 @@ def test_an_early_request_on_a_lost_connection_is_repeated() -> None:
         bench.connection.turn()
     counters = bench.shared.counters
     assert (counters.failed_fetches, counters.in_flight) == (1, 1)
-    assert bench.shared.look(lambda states: states.states[TP].fetched) == PositionView(3, 0)
+    assert bench.shared.read(lambda states: states.states[TP].fetched) == PositionView(3, 0)
     bench.connection.close()
     assert (counters.failed_fetches, counters.in_flight) == (2, 0)
-    assert bench.shared.look(lambda states: states.states[TP].requested) is None
+    assert bench.shared.read(lambda states: states.states[TP].requested) is None
 
 
 @needs_native_engine
@@ -271,7 +271,7 @@ def test_a_closed_connection_is_reopened_at_once() -> None:
     bench.clock.advance(200)
     assert bench.connection.turn() == NO_WAIT
     bench.connection.turn()
-    assert bench.shared.look(lambda states: len(states.states[TP].waiting)) == 1
+    assert bench.shared.read(lambda states: len(states.states[TP].waiting)) == 1
 
 
 def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -299,7 +299,7 @@ def test_refused_credentials_are_raised_before_the_next_attempt() -> None:
     bench.scripted.responses.append(response(batch(0, 1)))
     bench.connection.turn()
     bench.connection.turn()
-    assert bench.shared.look(lambda states: len(states.states[TP].waiting)) == 1
+    assert bench.shared.read(lambda states: len(states.states[TP].waiting)) == 1
 
 
 def test_an_error_of_the_whole_response_drops_its_records() -> None:
@@ -312,4 +312,4 @@ def test_an_error_of_the_whole_response_drops_its_records() -> None:
     assert bench.connection.turn() == NO_WAIT
     bench.connection.turn()
     assert bench.connection.turn() == Wait(100, can_wake=False)
-    assert bench.shared.look(lambda states: len(states.states[TP].waiting)) == 0
+    assert bench.shared.read(lambda states: len(states.states[TP].waiting)) == 0

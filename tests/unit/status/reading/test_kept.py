@@ -18,10 +18,10 @@ from zkconsumer.status.reading.assembly import assemble
 from zkconsumer.status.reading.kept import CLUSTER_PART_ALONE, Kept
 from zkconsumer.status.reading.values import (
     ClusterRead,
-    GroupReads,
     LogSpan,
     LogsRead,
     OffsetsRead,
+    SelectedGroupsRead,
     UnreadOffset,
 )
 
@@ -34,7 +34,7 @@ def covered() -> Kept:
     kept = Kept()
     group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=LOOKED_MS)
     kept.take_group_reads(
-        GroupReads(
+        SelectedGroupsRead(
             groups={KEY: group},
             offsets={"g": {T0: CommittedOffset(50, "kafka", LOOKED_MS)}},
             logs={T0: LogSpan(0, 60, LOOKED_MS)},
@@ -79,7 +79,7 @@ def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None
     def take(found: CommittedOffset | UnreadOffset | str | None) -> None:
         offsets = {} if found is None else {T0: found}
         if is_look:
-            kept.take_group_reads(GroupReads(offsets={"g": offsets}), read_ms)
+            kept.take_group_reads(SelectedGroupsRead(offsets={"g": offsets}), read_ms)
         else:
             read = OffsetsRead(offsets={"g": offsets}, failures={}, moved=frozenset())
             kept.take_offsets(read, read_ms, read_ms)
@@ -112,7 +112,7 @@ def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None
 def test_an_offset_that_is_kept_beside_an_error_keeps_its_age() -> None:
     """An offset that is kept beside an error keeps its age when the local clock is set back."""
     kept = covered()
-    read = GroupReads(offsets={"g": {T0: UnreadOffset("refused")}})
+    read = SelectedGroupsRead(offsets={"g": {T0: UnreadOffset("refused")}})
     kept.take_group_reads(read, LOOKED_MS)
     kept.set_back(1_500)
     last = CommittedOffset(50, "kafka", LOOKED_MS - 1_500)

@@ -396,7 +396,7 @@ def test_members_have_short_names(state: ClusterState) -> None:
         page_request(),
     )
     assert "member bill3·f6 joined" in page
-    assert "member bill2·aa was started anew" in page
+    assert "member bill2·aa was restarted" in page
     assert "billing_bill3-1795167510000-79d96af6" in page
     uuid = "app-0b1c2d3e-1111-2222-3333-0123456789ab"
     assert member_label(CHECKOUT, uuid) == "app·ab"

@@ -26,7 +26,7 @@ class JoinReason(Enum):
     FAILED = "the last try failed"
     POLLED_AGAIN = "the consumer polls again"
     WRONG_ASSIGNMENT = "received assignment does not match the current subscription"
-    REQUESTED = "the caller asked for a rebalance"
+    REQUESTED = "the caller requested a rebalance"
 
 
 # --- events that come from outside -------------------------------------------------------------

@@ -29,7 +29,7 @@ class RebalanceCause(Enum):
     RETRY = "another try"
     AUDIT = "an audit"
     COMMIT_FAILED = "a commit was refused"
-    ASKED = "the caller asked for it"
+    REQUESTED = "the caller requested it"
 
 
 # --- events that come from outside -------------------------------------------------------------

@@ -167,7 +167,7 @@ class ZookeeperMember:
 
     def rejoin(self) -> None:
         """See ``Membership``."""
-        self._control.mailbox.put(ev.RebalanceTriggered(ev.RebalanceCause.ASKED))
+        self._control.mailbox.put(ev.RebalanceTriggered(ev.RebalanceCause.REQUESTED))
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""

@@ -64,7 +64,7 @@ class CommitService:
         except OffsetCommitFailed as error:
             text = f"auto-commit: {error}; will be retried"
             self._repeats.happened(_ABOUT, text)
-            self._look_at_group()
+            self._request_rebalance()
         else:
             self._repeats.works(_ABOUT)
 
@@ -82,10 +82,10 @@ class CommitService:
         try:
             return commit()
         except ZkConsumerError:
-            self._look_at_group()
+            self._request_rebalance()
             raise
 
-    def _look_at_group(self) -> None:
+    def _request_rebalance(self) -> None:
         self._world.trigger(ev.RebalanceCause.COMMIT_FAILED)
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:

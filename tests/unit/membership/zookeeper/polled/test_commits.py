@@ -242,62 +242,62 @@ def test_a_close_limits_the_time_of_its_commits(caller: Caller) -> None:
 
 def test_callbacks_run_in_the_order_of_their_commits(caller: Caller) -> None:
     """The callback of a later commit waits for those of earlier ones."""
-    told = RecordedCallback()
+    callback = RecordedCallback()
     caller.away = True
     for offset in (1, 2):
-        caller.commits.commit_async(at(offset), told, claims={})
+        caller.commits.commit_async(at(offset), callback, claims={})
     first, second = caller.sent
     caller.respond(second)
     caller.commits.run_callbacks()
-    assert told.calls == []
+    assert callback.calls == []
     caller.respond(first)
     caller.commits.run_callbacks()
     caller.commits.run_callbacks()
-    assert told.calls == [(1, None), (2, None)]
+    assert callback.calls == [(1, None), (2, None)]
 
 
 def test_a_callback_gets_the_error_that_a_caller_would_get(caller: Caller) -> None:
     """They get the same errors: for lost partitions, and for a control thread that has ended."""
-    told = RecordedCallback()
+    callback = RecordedCallback()
     caller.refusal = OffsetCommitFailed("g", {T0: NOT_READ_HERE})
-    caller.commits.commit_async(at(1), told, claims={})
+    caller.commits.commit_async(at(1), callback, claims={})
     caller.closed = ConsumerClosed("closed")
-    caller.commits.commit_async(at(2), told, claims={})
+    caller.commits.commit_async(at(2), callback, claims={})
     caller.commits.commit_async(at(3), None, claims={})
     caller.commits.run_callbacks()
-    assert [type(error) for _, error in told.calls] == [CommitFailed, ConsumerClosed]
+    assert [type(error) for _, error in callback.calls] == [CommitFailed, ConsumerClosed]
 
 
 def test_a_callback_that_raises_is_logged_and_the_next_one_runs(
     caller: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A callback may commit itself; other callbacks don't run meanwhile."""
-    told = RecordedCallback()
+    callback = RecordedCallback()
     seen: list[int] = []
 
     def commit_and_raise(_offsets: Offsets, _error: Exception | None) -> None:
         caller.commit(at(9))
-        seen.append(len(told.calls))
+        seen.append(len(callback.calls))
         raise ValueError("the caller's")
 
     caller.commits.commit_async(at(1), commit_and_raise, claims={})
-    caller.commits.commit_async(at(2), told, claims={})
+    caller.commits.commit_async(at(2), callback, claims={})
     caller.commits.run_callbacks()
-    assert (seen, told.calls) == ([0], [(2, None)])
+    assert (seen, callback.calls) == ([0], [(2, None)])
     assert caplog.messages == ["group g: the callback of a commit failed"]
-    caller.commits.commit_async(at(3), told, claims={})
+    caller.commits.commit_async(at(3), callback, claims={})
     caller.commits.run_callbacks()
-    assert told.calls == [(2, None), (3, None)]
+    assert callback.calls == [(2, None), (3, None)]
 
 
 def test_a_synchronous_commit_comes_after_the_callbacks_before_it(caller: Caller) -> None:
     """They run even if the synchronous commit fails."""
-    told = RecordedCallback()
-    caller.commits.commit_async(at(1), told, claims={})
+    callback = RecordedCallback()
+    caller.commits.commit_async(at(1), callback, claims={})
     caller.refusal = OffsetCommitFailed("g", {T0: "broken"})
     with pytest.raises(OffsetCommitFailed):
         caller.commit(at(2))
-    assert told.calls == [(1, None)]
+    assert callback.calls == [(1, None)]
 
 
 # --- what is stored ----------------------------------------------------------------------------
