@@ -46,8 +46,8 @@ deletions.
   zkconsumer topics --bootstrap-server kafka1:9092 list
 
 Create, alter and delete topics, on any Kafka from 0.8 to 4.x. The change is shown, and made only
-after confirmation, or with --yes. Brokers make it if they support that (from 0.10.1 on; more
-partitions from 1.0, settings from 2.3); for older brokers it is written to --zookeeper.
+after confirmation, or with --yes. Brokers apply it if they support that (from 0.10.1 on;
+more partitions from 1.0, settings from 2.3); for older brokers it is written to --zookeeper.
 
   zkconsumer topics create --bootstrap-server kafka1:9092 --topic orders --partitions 6
   zkconsumer topics alter --zookeeper zk1:2181 --topic orders --config retention.ms=86400000
@@ -83,7 +83,7 @@ class _Cluster:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_action(parser, _ACTIONS, what="what to show, or to do")
+    add_action(parser, _ACTIONS, what="what to do")
     add_cluster_arguments(parser)
     add_action_flags(parser, ("list", "describe", *CHANGES))
     parser.add_argument(
