@@ -223,7 +223,7 @@ def test_a_doubtful_offset_does_not_cost_a_second_read_of_the_cluster(
     world.clock.step_ms = 1
     assert run("--no-seconds", "--json") == 0
     groups = {group["group"]: group for group in json.loads(capsys.readouterr().out)["groups"]}
-    assert [row["standing"] for row in groups["c"]["partitions"]] == ["beyond_end"]
+    assert [row["placement"] for row in groups["c"]["partitions"]] == ["beyond_end"]
     once = len(world.cluster.requested(ApiKey.LIST_GROUPS))
     for number in range(lag.FEW_GROUPS):
         world.groups[f"c{number}"] = ScriptedGroup(1, state="Empty", offsets={T0: 200})
@@ -356,10 +356,10 @@ def test_watching_a_broker_that_goes_away(
 ) -> None:
     """The last known values stay, with the time since when they are old."""
 
-    def next_look(_ms: int) -> None:
+    def next_read(_ms: int) -> None:
         world.cluster.actions[0] = ScriptedAction.CLOSE
 
-    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_read)
     flags = ("--no-seconds", "--timeout-ms", "500", "--interval", "0.1", "--count", "2")
     assert run("--group", "g", "--watch", *flags) == 0
     reported = [line for line in lines() if "log ends of broker 0" in line]
@@ -374,11 +374,11 @@ def test_watching_an_offset_that_is_refused(
     members = {"m": {"t": (0,)}}
     world.groups["c"] = ScriptedGroup(1, members=members, offsets={T0: 90})
 
-    def next_look(_ms: int) -> None:
+    def next_read(_ms: int) -> None:
         refused = {T0: -int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
         world.groups["c"] = ScriptedGroup(1, members=members, offsets=refused)
 
-    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_read)
     flags = ("--no-seconds", "--interval", "0.1", "--count", "2")
     assert run("--group", "c", "--watch", *flags) == 0
     reported = lines()

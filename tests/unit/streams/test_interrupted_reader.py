@@ -166,7 +166,7 @@ READINGS = [
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_without_interruption_every_chunk_is_done_with_exactly_once(delivery: Delivery) -> None:
+def test_without_interruption_every_chunk_is_released_exactly_once(delivery: Delivery) -> None:
     """Without interruptions the stream is done with each chunk exactly once, of whatever kind."""
     world = InterruptedStream(delivery)
     world.read_all()

@@ -63,7 +63,7 @@ def test_a_queue_takes_chunks_up_to_its_share() -> None:
     assert queue.offer(chunk_of(claim, [4]), ignore)
 
 
-def test_a_chunk_in_hand_counts_until_it_is_done_with() -> None:
+def test_a_chunk_in_hand_counts_until_it_is_released() -> None:
     """Removing a chunk frees its place in the queue; being done with it frees its bytes."""
     queue, claim = queue_of(2 * ONE), claim_of()
     queue.offer(chunk_of(claim, [0]), ignore)

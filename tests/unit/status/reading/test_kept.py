@@ -67,8 +67,8 @@ def test_offsets_that_were_requested_before_a_look_are_dropped() -> None:
     assert kept.offsets["g"] == {}
 
 
-@pytest.mark.parametrize("is_look", [False, True])
-def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None:
+@pytest.mark.parametrize("is_partial", [False, True])
+def test_an_error_for_one_partition_keeps_its_last_offset(is_partial: bool) -> None:
     """An error for one partition keeps its last offset, with age and error.
 
     A response that no offset is committed, or that it is invalid, replaces it.
@@ -78,7 +78,7 @@ def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None
 
     def take(found: CommittedOffset | UnreadOffset | str | None) -> None:
         offsets = {} if found is None else {T0: found}
-        if is_look:
+        if is_partial:
             kept.take_group_reads(SelectedGroupsRead(offsets={"g": offsets}), read_ms)
         else:
             read = OffsetsRead(offsets={"g": offsets}, failures={}, moved=frozenset())
