@@ -37,7 +37,7 @@ def test_range_counts_only_the_readers_of_a_topic() -> None:
 
 
 def test_round_robin_continues_across_topics() -> None:
-    """Round-robin does not start anew with each topic: RoundRobinAssignor's first example."""
+    """Round-robin does not start again with each topic: RoundRobinAssignor's first example."""
     shares = round_robin.assign(view({"c0": "ts", "c1": "ts"}, s=3, t=3))
     assert as_lines(shares) == {"c0": "s0 s2 t1", "c1": "s1 t0 t2"}
 
