@@ -104,6 +104,7 @@ class PythonFetchLoop:
             clock=self._clock,
             newest=_newest_fetch,
         )
+        self._line.asks_early = self._asks_early
         self._mailbox: Mailbox[_Added | None] = Mailbox()
         self._stopping = False
         self._ended = False
@@ -171,6 +172,8 @@ class PythonFetchLoop:
         if quiet_ms > 0:
             self._wait(Wait(quiet_ms, can_wake=False))
             return False
+        if self._line.has_early:
+            return True  # the connection has one request in flight
         return not (self._is_asking and self._look_up())
 
     def _fetch_once(self) -> None:
@@ -179,6 +182,10 @@ class PythonFetchLoop:
         wait = self._line.turn()
         if self._after_exchange():
             self._wait(wait)
+
+    def _asks_early(self, _connection: NegotiatedConnection) -> bool:
+        """Return whether nothing else comes first: added partitions, lookups, or a stop."""
+        return self._added == self._taken and not self._is_asking and not self._stopping
 
     def _wait(self, wait: Wait) -> None:
         """Wait for the next turn; freed capacity, or an added partition, ends the wait."""

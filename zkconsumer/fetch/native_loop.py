@@ -141,6 +141,10 @@ class NativeFetchLoop(PythonFetchLoop):
         finally:
             self._pump.close()
 
+    def _asks_early(self, connection: NegotiatedConnection) -> bool:
+        # The pump is delegated a connection without a request in flight, and has early requests.
+        return not connection.has_descriptor and super()._asks_early(connection)
+
     def _turn(self) -> None:
         # Before the mailbox is read: callers put their command there before they call the pump.
         self._pump.clear_call()

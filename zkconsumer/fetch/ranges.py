@@ -49,6 +49,9 @@ class RangeBounds:
         """See ``FetchBounds``."""
         return True
 
+    def expect_set(self) -> None:
+        """See ``FetchBounds``."""
+
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
         """See ``FetchBounds``."""
         self._bytes_per_offset = size_bytes / (stop - start)

@@ -4,12 +4,16 @@ The capacity of its queue bounds what is fetched of it.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase
 from zkconsumer.fetch.loop import LeaderUnusable
+
+_FLOWING: Final = 4
+"""How many responses in a row a queue must take at once before the next is requested early."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,12 +73,37 @@ class StreamPartition:
 
 
 class QueueCapacity:
-    """Track the capacity of queues during one plan; see ``FetchBounds``."""
+    """Track the capacity of queues during one turn; see ``FetchBounds``.
+
+    An early response to a set that still waits for capacity is dropped, since no second one may
+    wait here. So a request is early only for queues that took the last few responses at once.
+    """
 
     def __init__(self, on_capacity: Callable[[], None]) -> None:
         self.busy: set[ChunkSink] = set()
         self.served: set[ChunkSink] = set()
+        self._expecting: dict[ChunkSink, bool] = {}  # whether more may be requested for it
+        self._flowing: dict[ChunkSink, int] = {}
         self._on_capacity = on_capacity
+
+    def begin_turn(self, busy: Iterable[ChunkSink]) -> None:
+        """Record which queues have chunks or sets waiting, before the next request is planned."""
+        self.busy = set(busy)
+        took = {sink: self._flowing.get(sink, 0) + 1 for sink in self._expecting}
+        flowing = self._flowing | took
+        self._flowing = {sink: times for sink, times in flowing.items() if sink not in self.busy}
+        self._expecting.clear()
+        self.served.clear()
+
+    def expect_set(self, sink: ChunkSink) -> None:
+        """Record that a set for a queue is about to be unpacked."""
+        if sink not in self._expecting:  # checked once: thousands of partitions may share it
+            is_flowing = self._flowing.get(sink, 0) >= _FLOWING
+            self._expecting[sink] = is_flowing and self.has_capacity(sink)
+
+    def takes_more(self, sink: ChunkSink) -> bool:
+        """Return whether a queue has nothing waiting, and likely nothing after the next sets."""
+        return sink not in self.busy and self._expecting.get(sink, True)
 
     def has_capacity(self, sink: ChunkSink) -> bool:
         """Return whether anything fits into a queue; if not, ``on_capacity`` is called later."""
@@ -100,7 +129,7 @@ class QueueBounds:
 
     def size_at(self, _offset: int) -> int:
         """See ``FetchBounds``."""
-        return 0 if self.is_held else sys.maxsize
+        return sys.maxsize if self.capacity.takes_more(self.sink) else 0
 
     def takes_large(self) -> bool:
         """See ``FetchBounds``."""
@@ -108,6 +137,10 @@ class QueueBounds:
             return False
         self.capacity.served.add(self.sink)
         return self.capacity.has_capacity(self.sink)
+
+    def expect_set(self) -> None:
+        """See ``FetchBounds``."""
+        self.capacity.expect_set(self.sink)
 
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
         """See ``FetchBounds``."""

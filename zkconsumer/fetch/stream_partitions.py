@@ -214,8 +214,7 @@ class StreamPartitions:
     def begin_turn(self) -> None:
         """Record which queues have chunks waiting, before the next request is planned."""
         parts = self._parts.values()
-        self._capacity.busy = {part.claim.sink for part in parts if part.is_waiting}
-        self._capacity.served.clear()
+        self._capacity.begin_turn(part.claim.sink for part in parts if part.is_waiting)
 
     def shares(self, *, has_hard_bounds: bool) -> ResponseShares:
         """Return how the next response is shared out: every partition here has a part."""

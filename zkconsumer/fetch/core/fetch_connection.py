@@ -7,7 +7,7 @@ and its response belongs to the next turn.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from zkconsumer.backoff import Backoff
@@ -48,6 +48,9 @@ from zkconsumer.wire.messages.fetch import (
 log = logging.getLogger(__name__)
 
 _Fetching = Sent[FetchResponse]
+
+AsksEarly = Callable[[NegotiatedConnection], bool]
+"""Returns whether to send a request over a connection before the last response is unpacked."""
 
 _SESSION_ERRORS = frozenset(
     {
@@ -104,6 +107,7 @@ class FetchConnection:
 
     Attributes:
         broker: the broker.
+        asks_early: see ``AsksEarly``; always, unless its owner decides.
         exchange: its connection, for requests between two turns.
         failure: the failure since the last valid response; None: none.
     """
@@ -119,6 +123,7 @@ class FetchConnection:
         newest: Newest = lambda _connection: FETCH.last,
     ) -> None:
         self.broker = broker
+        self.asks_early: AsksEarly = lambda _connection: True
         self._shared = shared
         self._settings = settings
         self._clock = clock
@@ -132,6 +137,11 @@ class FetchConnection:
         self._refusal: ZkConsumerError | None = None
         self.failure: ZkConsumerError | None = None
         self._stopping = False
+
+    @property
+    def has_early(self) -> bool:
+        """Whether a request is in flight, whose response is the next turn's."""
+        return self._early is not None
 
     def stop(self) -> None:
         """Stop; closing the connection wakes a thread that waits for a response. Thread: any."""
@@ -337,9 +347,10 @@ class FetchConnection:
         connection = self.exchange.connection
         if not sets or connection is None or not connection.is_idle:
             return
-        if self._settings.unpacked_bytes == 0:
-            return  # sets wait for capacity: nothing is fetched ahead of them
-        arriving = [_arriving(requested, part) for requested, part in sets]
+        if not self.asks_early(connection):
+            return
+        may_wait = self._settings.unpacked_bytes != 0
+        arriving = [_arriving(requested, part, may_wait=may_wait) for requested, part in sets]
         here = {arrival.requested.topic_partition for arrival in arriving}
         # The response has no records of these.
         self._give_back(request for tp, request in step.requests.items() if tp not in here)
@@ -451,16 +462,23 @@ def begin_fetch(
     """Plan the next request as ``plan_fetch`` does; its partitions count as requested from now."""
     states.expire_replicas(broker, now_ms)
     for response in arriving:
-        if response.ahead is not None:
-            states.learn(response.requested, response.ahead.next_offset, response.size_bytes)
+        next_offset = None if response.ahead is None else response.ahead.next_offset
+        states.learn(response.requested, next_offset, response.size_bytes)
     plan = plan_fetch(states, broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving)
     states.begin(plan.wanted.values())
     return plan
 
 
-def _arriving(requested: PartitionRequest, part: FetchedPartition) -> Arriving:
-    """Describe a partition's set before it is unpacked."""
+def _arriving(requested: PartitionRequest, part: FetchedPartition, *, may_wait: bool) -> Arriving:
+    """Describe a partition's set before it is unpacked.
+
+    Args:
+        requested: its request.
+        part: its part of the response.
+        may_wait: whether the broker may wait for data meanwhile; else the log must have more.
+    """
     ahead = look_ahead(part.records, requested.start.offset)
-    if ahead is not None and ahead.next_offset > part.high_watermark:
+    last_offset = part.high_watermark if may_wait else part.high_watermark - 1
+    if ahead is not None and ahead.next_offset > last_offset:
         ahead = None  # reading may stop at the high watermark, see ``offset_order``
     return Arriving(requested, len(part.records), ahead)

@@ -88,6 +88,10 @@ class FetchBounds(Protocol):
         """Return whether to fetch an entry that is larger than its part of a response now."""
         ...
 
+    def expect_set(self) -> None:
+        """Record that a set is about to be unpacked; what is requested now follows it."""
+        ...
+
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
         """Record how many bytes these offsets take in the log."""
         ...

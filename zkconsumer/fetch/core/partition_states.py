@@ -139,10 +139,19 @@ class PartitionStates:
                 state.replica = None
                 self._assign_fetcher(state)
 
-    def learn(self, requested: PartitionRequest, next_offset: int, size_bytes: int) -> None:
-        """Record in a partition's bounds how many bytes offsets take, from a set's headers."""
+    def learn(self, requested: PartitionRequest, next_offset: int | None, size_bytes: int) -> None:
+        """Record a set that is about to be unpacked in its partition's bounds.
+
+        Args:
+            requested: the request that it answers.
+            next_offset: the offset after it, from its headers; None: not known.
+            size_bytes: its size.
+        """
         state = self.states.get(requested.topic_partition)
-        if state is not None and state.requested is requested and state.bounds is not None:
+        if state is None or state.requested is not requested or state.bounds is None:
+            return
+        state.bounds.expect_set()
+        if next_offset is not None:
             state.bounds.learn(requested.start.offset, next_offset, size_bytes)
 
     def begin(self, requests: Iterable[PartitionRequest]) -> None:

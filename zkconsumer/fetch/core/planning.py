@@ -22,6 +22,7 @@ from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shares import Wanted, share_out, shares_of
 from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.wire.absent import NO_EPOCH
 
 _SOON_MS: Final = 50
 """Maximum wait of a broker for data, ms, while another partition is about to be fetched."""
@@ -97,6 +98,8 @@ def plan_fetch(
     sizes, held_count = _sizes(states, found, came, has_hard_bounds=has_hard_bounds)
     is_held = found.is_held or held_count > 0
     takes_turns = len(sizes) + held_count < len(ready)
+    # What stays packed waits for capacity, and a broker that waits for data would hold it up.
+    is_ahead = bool(came) and settings.unpacked_bytes == 0
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if found.is_soon else settings.max_wait_ms
     if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
         # Others may be held back until it is known whether these have records.
@@ -105,11 +108,11 @@ def plan_fetch(
         max_wait_ms = min(max_wait_ms, due_ms - now_ms)
     return FetchPlan(
         wanted={
-            tp: _request(states.states[tp], broker, size, came.get(tp), now_ms)
+            tp: _request(settings, states.states[tp], size, came.get(tp), now_ms)
             for tp, size in sizes.items()
         },
-        max_wait_ms=0 if is_held or takes_turns else max_wait_ms,
-        rest_ms=max_wait_ms if is_held and not takes_turns else 0,
+        max_wait_ms=0 if is_held or takes_turns or is_ahead else max_wait_ms,
+        rest_ms=max_wait_ms if is_held and not takes_turns and not is_ahead else 0,
         due_ms=due_ms,
     )
 
@@ -144,7 +147,8 @@ def _candidates(
     due_ms: int | None = None
     is_held = is_soon = False
     packed_count = 0
-    has_capacity = _has_capacity(states, came.values())
+    # Streams have bounds of their own: their queues.
+    has_capacity = states.settings.unpacked_bytes == 0 or _has_capacity(states, came.values())
     for state in states.of(broker).values():
         front = came.get(state.topic_partition)
         packed_count += state.packed is not None
@@ -251,13 +255,20 @@ def _needed_bytes(settings: CoreFetchSettings, state: PartitionState, came: Arri
 
 
 def _request(
-    state: PartitionState, broker: Broker, size: int, came: Arriving | None, now_ms: int
+    settings: CoreFetchSettings,
+    state: PartitionState,
+    size: int,
+    came: Arriving | None,
+    now_ms: int,
 ) -> PartitionRequest:
-    fetched = state.fetched
+    fetched, broker = state.fetched, state.source
     assert fetched is not None
+    assert broker is not None
     start = fetched
     if came is not None and came.ahead is not None:
-        start = PositionView(came.ahead.next_offset, came.ahead.leader_epoch)
+        # Without epochs, unpacking will not keep it either.
+        epoch = came.ahead.leader_epoch if settings.epochs else NO_EPOCH
+        start = PositionView(came.ahead.next_offset, epoch)
     return PartitionRequest(
         state.topic_partition,
         start,

@@ -202,6 +202,16 @@ def test_the_next_set_is_requested_while_one_is_unpacked() -> None:
     assert early.max_wait_ms == 500
 
 
+def test_an_early_request_of_a_stream_does_not_wait_for_data() -> None:
+    """What is still packed may wait for capacity; and its epochs are not tracked."""
+    settings = CoreFetchSettings(unpacked_bytes=0, epochs=False, max_bytes=60)
+    states = states_of(TP, TP1, settings=settings)
+    planned = plan(states)
+    early = arriving(states, planned, {TP: HeaderSummary(7, 3, 0, 60)})
+    assert early.wanted[TP].start == PositionView(7)
+    assert (early.max_wait_ms, early.rest_ms) == (0, 0)
+
+
 def test_without_an_early_request_no_other_partition_is_requested() -> None:
     """For example, with unsupported headers, without capacity, or after a seek."""
     unsupported, sound = None, HeaderSummary(7, 3, 0, 60)
