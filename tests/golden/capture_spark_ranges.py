@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 
 from tests.golden.jvm import DATA, run_oracle
-from zkconsumer.sandbox.spark_connector import connector_jars
+from tests.support.spark_connector import connector_jars
 
 RANGES = DATA / "spark_ranges.json"
 ORACLE = "SparkRangesOracle.java"

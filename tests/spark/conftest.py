@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from tests.interop.mixed_group import MixedGroup
 from tests.support.hadoop_aws import hadoop_aws_jars
 from tests.support.quick_spark import INTERPRETED, JAVA, LOCAL
+from tests.support.spark_connector import connector_jars
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.spark_connector import connector_jars
 from zkconsumer.spark.compat import HAS_READ_LIMITS
 from zkconsumer.spark.session import build_session
 

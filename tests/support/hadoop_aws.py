@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from scripts.lock_jars import pin, render_lock
 from zkconsumer.sandbox import maven
 from zkconsumer.sandbox.jars import user_cache
-from zkconsumer.sandbox.lock import pin
-from zkconsumer.sandbox.lockfile import Jar, JarLock, parse_lock, render_lock
+from zkconsumer.sandbox.lockfile import Jar, JarLock, parse_lock
 
 _HADOOP: Final = "3.5.0"
 """The version in the project's Spark."""

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from scripts.lock_jars import pin, render_lock, resolve
 from zkconsumer.sandbox import Sandbox, ScalaTool, maven
 from zkconsumer.sandbox.jars import user_cache
 from zkconsumer.sandbox.java import find_java
-from zkconsumer.sandbox.lock import pin
-from zkconsumer.sandbox.lockfile import JarLock, parse_lock, render_lock
+from zkconsumer.sandbox.lockfile import JarLock, parse_lock
 from zkconsumer.sandbox.processes import SupervisedProcesses
 from zkconsumer.sandbox.server import Launcher
 from zkconsumer.sandbox.tools import ToolBox
@@ -123,7 +123,7 @@ def main() -> None:
     connect = _Connect(name=_VERSION, scala="2.13", extra=VERSIONS[_VERSION].extra[-2:])
     repository = maven.configured_repository()
     with tempfile.TemporaryDirectory() as scratch:
-        jars = maven.resolve(connect, Path(scratch), repository)
+        jars = resolve(connect, Path(scratch), repository)
         lock = JarLock({_VERSION: pin(jars, Path(scratch), repository)})
     _LOCK.write_text(render_lock(lock), "utf-8")
 

@@ -14,24 +14,6 @@ from zkconsumer.sandbox.server import Launcher, Server
 KDC: Final = "minikdc-3.4.1"
 """The name of the KDC in the lock file."""
 
-_KERBY: Final = "org.apache.kerby:{}:2.0.3"
-COORDINATES: Final = (
-    "org.apache.hadoop:hadoop-minikdc:3.4.1",
-    *(
-        _KERBY.format(name)
-        for name in (
-            *("kerb-simplekdc", "kerb-admin", "kerb-client", "kerb-common", "kerb-core"),
-            *("kerb-crypto", "kerb-identity", "kerb-server", "kerb-util"),
-            *("kerby-asn1", "kerby-config", "kerby-pkix", "kerby-util"),
-        )
-    ),
-    "commons-io:commons-io:2.16.1",
-    "org.slf4j:slf4j-api:1.7.36",
-    "org.slf4j:slf4j-reload4j:1.7.36",
-    "ch.qos.reload4j:reload4j:1.2.25",
-)
-"""The jars of the KDC, in class path order: those of its dependencies that it loads."""
-
 REALM: Final = "ZKCONSUMER.TEST"
 BROKER_PRINCIPAL: Final = f"kafka/localhost@{REALM}"
 CLIENT_PRINCIPAL: Final = f"client@{REALM}"

@@ -1,6 +1,6 @@
 """The shipped list of pinned jars: the jars of each version, with their checksums.
 
-Pure: text in, values out. ``zkconsumer.sandbox.lock`` writes the file.
+Pure: text in, values out. ``scripts.lock_jars`` writes the file.
 """
 
 import json
@@ -86,17 +86,6 @@ def parse_lock(text: str) -> JarLock:
             )
         case _:
             raise SandboxError(f"jars.lock.json is not a lock file of format {FORMAT}")
-
-
-def render_lock(lock: JarLock) -> str:
-    """Return the text of a lock file, sorted, so that changes are small differences."""
-    sums = {jar.jar.coordinate: jar.sha256 for jars in lock.values() for jar in jars}
-    content = {
-        "format": FORMAT,
-        "versions": {name: [jar.jar.coordinate for jar in jars] for name, jars in lock.items()},
-        "sha256": dict(sorted(sums.items())),
-    }
-    return json.dumps(content, indent=1) + "\n"
 
 
 def _strings(name: object, jars: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""Resolves and downloads jars from the configured Maven repository, through jgo.
+"""Downloads jars from the configured Maven repository, through jgo.
 
 Only this module uses jgo, and imports it on first use: with all jars cached, neither jgo nor a
 network is needed.
@@ -13,7 +13,6 @@ from xml.etree import ElementTree as ET
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.lockfile import Jar
-from zkconsumer.sandbox.versions import KafkaVersion
 
 if TYPE_CHECKING:
     from jgo.maven import MavenContext
@@ -69,48 +68,29 @@ def fetch(jar: Jar, into: Path, repository: str | None) -> Path:
     Raises:
         SandboxError: the jar can't be downloaded: no network, or no such jar.
     """
-    context = _context(into, repository)
-    artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact()
+    maven = context(into, repository)
+    artifact = maven.project(jar.group, jar.artifact).at_version(jar.version).artifact()
     try:
         return artifact.resolve()
     # requests' errors are OSErrors; jgo raises RuntimeError for a missing jar.
     except (OSError, RuntimeError) as error:
-        where = _shown(context.remote_repos["central"])
+        where = _shown(maven.remote_repos["central"])
         raise SandboxError(
-            f"can't download {jar.coordinate} from {where}: {_reason(error)}; "
+            f"can't download {jar.coordinate} from {where}: {reason_of(error)}; "
             f"check the network, or name another repository in {REPOSITORY_VARIABLE}"
         ) from error
 
 
-def resolve(version: KafkaVersion, cache: Path, repository: str | None) -> list[Jar]:
-    """Return the class path of a version: its jar, its extras, then sorted dependencies.
+def context(cache: Path, repository: str | None) -> "MavenContext":
+    """Return jgo's access to a repository.
+
+    Args:
+        cache: the folder of what it downloads.
+        repository: the repository's URL, None for Maven Central.
 
     Raises:
-        SandboxError: the repository can't be read.
+        SandboxError: jgo is not installed.
     """
-    from jgo.maven import Dependency, Project  # noqa: PLC0415 - see the module's head
-
-    context = _context(cache, repository)
-    own = Jar.parse(version.coordinate)
-    excluded = [Project(context, *name.split(":")) for name in version.excluded]
-    root = Dependency(
-        context.project(own.group, own.artifact).at_version(own.version).artifact(),
-        exclusions=excluded,
-    )
-    try:
-        _, below = context.resolver.resolve([root])
-    except (OSError, RuntimeError, ValueError) as error:
-        raise SandboxError(f"can't resolve {own.coordinate}: {_reason(error)}") from error
-    found = {
-        Jar(dependency.groupId, dependency.artifactId, dependency.version)
-        for dependency in below
-        if f"{dependency.groupId}:{dependency.artifactId}" not in version.excluded
-    }
-    extra = [Jar.parse(part) for part in version.extra]
-    return [own, *extra, *sorted(found - {own, *extra})]
-
-
-def _context(cache: Path, repository: str | None) -> "MavenContext":
     try:
         from jgo.maven import MavenContext  # noqa: PLC0415 - see the module's head
     except ImportError as error:
@@ -127,7 +107,7 @@ def _shown(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """Return the innermost system error of a nested error, on one line."""
     reason: BaseException = error
     inner: BaseException | None = error

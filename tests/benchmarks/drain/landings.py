@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.benchmarks.drain import jvm_job
 from tests.benchmarks.environments import SPARK_JVM
 from tests.benchmarks.spark.sources import SETTINGS
+from tests.support.spark_connector import connector_jars
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.spark_connector import connector_jars
 
 LOCAL, ICEBERG, SPARK, JVM = "local", "local-iceberg", "spark", "jvm"
 _SPARK = {**SETTINGS, "spark.master": f"local[{os.cpu_count()}]"}

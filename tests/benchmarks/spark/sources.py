@@ -9,8 +9,8 @@ from pathlib import Path
 from tests.benchmarks.environments import SPARK_JVM, Environment, OlderSpark
 from tests.benchmarks.processes import ClientFailed, ClientSkipped, Companion
 from tests.benchmarks.spark import client
+from tests.support.spark_connector import connector_jars
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.spark_connector import connector_jars
 
 OURS, OURS_VALUES, MAPPED = "zkconsumer", "zkconsumer-values", "zkconsumer-3.5"
 JVM, JVM_TUNED = "jvm", "jvm-tuned"

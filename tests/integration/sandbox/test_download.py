@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.lock_jars import make_lock
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import jars, maven
 from zkconsumer.sandbox.jars import JarCache
-from zkconsumer.sandbox.lock import make_lock
 from zkconsumer.sandbox.lockfile import Jar, PinnedJar
 from zkconsumer.sandbox.ports import pick_free
 from zkconsumer.sandbox.versions import KafkaVersion

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scripts.lock_jars import CONNECTOR, CONNECTOR_COORDINATES, render_lock
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.jars import shipped_lock
 from zkconsumer.sandbox.kdc import KDC
 from zkconsumer.sandbox.kraft import KRAFT
-from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, parse_lock, render_lock
-from zkconsumer.sandbox.spark_connector import CONNECTOR, COORDINATES
+from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, parse_lock
 from zkconsumer.sandbox.versions import VERSIONS
 
 KAFKA = PinnedJar(Jar("org.apache.kafka", "kafka_2.10", "0.8.2.2"), "a" * 64)
@@ -38,7 +38,7 @@ def test_the_shipped_lock_pins_the_connectors_jars() -> None:
     """The connector's jars are pinned in class path order, with the brokers' own client library."""
     lock = shipped_lock()
     pinned = lock[CONNECTOR]
-    assert [pinned_jar.jar.coordinate for pinned_jar in pinned] == list(COORDINATES)
+    assert [pinned_jar.jar.coordinate for pinned_jar in pinned] == list(CONNECTOR_COORDINATES)
     assert set(lock["3.9.1"]) & set(pinned) == {pinned[2]}
 
 
