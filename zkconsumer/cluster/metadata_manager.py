@@ -18,7 +18,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
 from zkconsumer.model import TopicPartition
 from zkconsumer.repeats import Repeats
-from zkconsumer.scope import ThreadScope, WakeEvent, naps
+from zkconsumer.scope import ThreadScope, WakeEvent
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,6 @@ class MetadataManager:
         self._wake = WakeEvent()
         # Reentrant: a signal handler may interrupt one call with another.
         self._lock = threading.RLock()
-        self._waiting: set[WakeEvent] = set()
         scope.spawn("metadata", self._run, stop=self.stop)
 
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
@@ -138,24 +137,6 @@ class MetadataManager:
         self._wanted = True
         self._wake.notify()
 
-    def wait_for(self, ready: Callable[[ClusterView], bool], timeout_ms: int) -> bool:
-        """Wait until a view satisfies ``ready``; return whether it does. Sends no request.
-
-        Ends early, with False, when the manager stops.
-        """
-        wakeup = WakeEvent()
-        deadline_ms = self._clock.now_ms() + timeout_ms
-        self._waiting.add(wakeup)
-        try:
-            while not ready(self.view):
-                left_ms = deadline_ms - self._clock.now_ms()
-                if left_ms <= 0 or self._stopped:
-                    return False
-                wakeup.wait(next(naps(left_ms)))
-            return True
-        finally:
-            self._waiting.discard(wakeup)
-
     def stop(self) -> None:
         """Signal the thread to end, even while it waits for a response. Idempotent.
 
@@ -164,7 +145,6 @@ class MetadataManager:
         self._stopped = True
         self._client.stop()
         self._wake.notify()
-        self._wake_waiting()
 
     def _run(self) -> None:
         while self._await_next():
@@ -206,7 +186,6 @@ class MetadataManager:
             self._on_failure(error)
         else:
             self._take(view, watched, self._clock.now_ms() - began_ms)
-        self._wake_waiting()
 
     def _take(self, view: ClusterView, watched: frozenset[str] | None, took_ms: int) -> None:
         """Publish a view that was received after ``took_ms``."""
@@ -241,10 +220,6 @@ class MetadataManager:
                 "topic %s does not exist, or this client may not describe it; retrying", topic
             )
         self._reported_topics |= missing
-
-    def _wake_waiting(self) -> None:
-        for wakeup in self._waiting.copy():
-            wakeup.notify()
 
 
 def _is_missing(view: ClusterView) -> bool:

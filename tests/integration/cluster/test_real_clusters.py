@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.cluster_views import await_view
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.tcp_gate import TcpGate
 from tests.support.waiting import PROMPT_MS, wait_until
@@ -124,9 +125,9 @@ def test_metadata_is_kept_current(sandbox: Sandbox) -> None:
         client_of(sandbox), scope, refresh_ms=50, backoff_ms=50, on_change=lambda _: None
     )
     metadata.watch(frozenset({topic}))
-    assert metadata.wait_for(lambda view: topic in view.errors, LONG_MS)
+    assert await_view(metadata, lambda view: topic in view.errors, LONG_MS)
     sandbox.create_topic(topic)
-    assert metadata.wait_for(lambda view: TopicPartition(topic, 0) in view.leaders, LONG_MS)
+    assert await_view(metadata, lambda view: TopicPartition(topic, 0) in view.leaders, LONG_MS)
     assert scope.close(PROMPT_MS) == []
     assert scope.first_error() is None
 

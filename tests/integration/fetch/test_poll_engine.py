@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.support.cluster_views import await_view
 from tests.support.clusters import fresh_name, frozen, without
 from tests.support.members import Member
 from tests.support.poll_rig import PollRig
@@ -156,8 +157,8 @@ def test_a_topic_that_is_created_again_is_read_from_its_start(
         write(modern3, tp, [b"new"] * 9)
         if wait:
             rig.metadata.update()
-            assert rig.metadata.wait_for(
-                lambda view: view.topic_ids.get(topic, old_id) != old_id, 30_000
+            assert await_view(
+                rig.metadata, lambda view: view.topic_ids.get(topic, old_id) != old_id, 30_000
             )
         rig.engine.resume([tp])
         await_count(rig, tp, 12)

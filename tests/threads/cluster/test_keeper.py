@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.cluster_views import await_view
 from tests.support.scripted_broker import ScriptedAction
 from tests.support.scripted_cluster import ScriptedCluster
 from tests.support.waiting import wait_until
@@ -75,10 +76,10 @@ def test_the_initial_metadata_is_not_requested_again(
     assert manager.views == [manager.metadata.view]
     assert len(cluster.requested(ApiKey.METADATA)) == 1
     manager.metadata.watch(frozenset({"t"}))
-    assert not manager.metadata.wait_for(lambda view: U0 in view.leaders, 50)
+    assert not await_view(manager.metadata, lambda view: U0 in view.leaders, 50)
     assert len(cluster.requested(ApiKey.METADATA)) == 1
     manager.metadata.watch(frozenset({"t", "u"}))
-    assert manager.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    assert await_view(manager.metadata, lambda view: U0 in view.leaders, LONG_MS)
 
 
 def test_the_initial_metadata_expires(cluster: ScriptedCluster, scope: ThreadScope) -> None:
@@ -105,17 +106,17 @@ def test_no_metadata_is_requested_until_topics_are_watched(
 ) -> None:
     """One more topic is requested at once; fewer topics are not."""
     assert manager.metadata.view.brokers == {}
-    assert not manager.metadata.wait_for(lambda view: bool(view.brokers), 50)
+    assert not await_view(manager.metadata, lambda view: bool(view.brokers), 50)
     assert cluster.requested(ApiKey.METADATA) == []
     manager.metadata.watch(frozenset({"t"}))
-    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert await_view(manager.metadata, lambda view: T0 in view.leaders, LONG_MS)
     assert U0 not in manager.metadata.view.leaders
     manager.metadata.watch(frozenset({"t", "u"}))
-    assert manager.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    assert await_view(manager.metadata, lambda view: U0 in view.leaders, LONG_MS)
     assert manager.views[-1] == manager.metadata.view
     requested = len(cluster.requested(ApiKey.METADATA))
     manager.metadata.watch(frozenset({"u"}))
-    assert not manager.metadata.wait_for(lambda view: T0 not in view.leaders, 50)
+    assert not await_view(manager.metadata, lambda view: T0 not in view.leaders, 50)
     assert len(cluster.requested(ApiKey.METADATA)) == requested
     manager.metadata.watch(None)
     wait_until(
@@ -130,13 +131,13 @@ def test_a_new_topic_does_not_wait_for_the_pause_between_requests(
     metadata = ManagerWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS).metadata
     metadata.begin(frozenset(), timeout_ms=LONG_MS)
     metadata.watch(frozenset({"t"}))
-    assert metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert await_view(metadata, lambda view: T0 in view.leaders, LONG_MS)
     metadata.watch(frozenset({"t", "u"}))
-    assert metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    assert await_view(metadata, lambda view: U0 in view.leaders, LONG_MS)
     requested = len(cluster.requested(ApiKey.METADATA))
     metadata.watch(frozenset({"u"}))
     metadata.update()
-    assert not metadata.wait_for(lambda view: T0 not in view.leaders, 50)
+    assert not await_view(metadata, lambda view: T0 not in view.leaders, 50)
     assert len(cluster.requested(ApiKey.METADATA)) == requested == 3
 
 
@@ -150,7 +151,7 @@ def test_a_new_topic_waits_while_requests_fail(
     manager.metadata.watch(frozenset({"t"}))
     wait_until(lambda: len(manager.failures) == 1, what="the failure")
     manager.metadata.watch(frozenset({"t", "u"}))
-    assert not manager.metadata.wait_for(lambda _: len(manager.failures) > 1, 50)
+    assert not await_view(manager.metadata, lambda _: len(manager.failures) > 1, 50)
 
 
 def test_metadata_is_refreshed_regularly(cluster: ScriptedCluster, scope: ThreadScope) -> None:
@@ -160,7 +161,7 @@ def test_metadata_is_refreshed_regularly(cluster: ScriptedCluster, scope: Thread
     wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) >= 3, what="three questions")
     assert len(manager.views) == 1
     cluster.leaders[T0] = 1
-    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert await_view(manager.metadata, lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
 def test_stale_metadata_is_refreshed_soon(
@@ -168,12 +169,12 @@ def test_stale_metadata_is_refreshed_soon(
 ) -> None:
     """However often an update is requested, ``retry.backoff.ms`` lies between two requests."""
     manager.metadata.watch(frozenset({"t"}))
-    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert await_view(manager.metadata, lambda view: T0 in view.leaders, LONG_MS)
     cluster.leaders[T0] = 1
     for _ in range(1_000):
         manager.metadata.update()
-    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
-    manager.metadata.wait_for(lambda _: False, 100)
+    assert await_view(manager.metadata, lambda view: view.leaders[T0] == B1, LONG_MS)
+    await_view(manager.metadata, lambda _: False, 100)
     assert len(cluster.requested(ApiKey.METADATA)) <= 4
 
 
@@ -183,11 +184,11 @@ def test_missing_metadata_is_requested_again(
     """A topic that is created and a leader that is elected are found without being asked for."""
     later = TopicPartition("later", 0)
     manager.metadata.watch(frozenset({"later"}))
-    assert manager.metadata.wait_for(lambda view: "later" in view.errors, LONG_MS)
+    assert await_view(manager.metadata, lambda view: "later" in view.errors, LONG_MS)
     cluster.leaders[later] = -1
-    assert manager.metadata.wait_for(lambda view: later in view.leaderless, LONG_MS)
+    assert await_view(manager.metadata, lambda view: later in view.leaderless, LONG_MS)
     cluster.leaders[later] = 0
-    assert manager.metadata.wait_for(lambda view: later in view.leaders, LONG_MS)
+    assert await_view(manager.metadata, lambda view: later in view.leaders, LONG_MS)
 
 
 def test_partitions_that_appeared_after_the_first_view_are_new(
@@ -201,10 +202,10 @@ def test_partitions_that_appeared_after_the_first_view_are_new(
     metadata.watch(frozenset({"t", "later"}))
     assert (metadata.is_new(T0), metadata.is_new(later)) == (None, None)
     cluster.actions.clear()
-    assert metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert await_view(metadata, lambda view: T0 in view.leaders, LONG_MS)
     assert (metadata.is_new(T0), metadata.is_new(later)) == (False, True)
     cluster.leaders |= {later: 0, second: 1}
-    assert metadata.wait_for(lambda view: later in view.leaders, LONG_MS)
+    assert await_view(metadata, lambda view: later in view.leaders, LONG_MS)
     assert [metadata.is_new(tp) for tp in (T0, second, later)] == [False, True, True]
     metadata.watch(frozenset({"u"}))
     assert metadata.is_new(later) is False
@@ -216,15 +217,15 @@ def test_an_older_leader_epoch_does_not_replace_the_leader(
     """A broker whose metadata lags may still name the former leader."""
     cluster.epochs[T0] = 5
     manager.metadata.watch(frozenset({"t"}))
-    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert await_view(manager.metadata, lambda view: T0 in view.leaders, LONG_MS)
     cluster.epochs[T0], cluster.leaders[T0] = 4, 1
     requested = len(cluster.requested(ApiKey.METADATA))
     manager.metadata.update()
     wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) > requested, what="the question")
-    assert not manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, 50)
+    assert not await_view(manager.metadata, lambda view: view.leaders[T0] == B1, 50)
     cluster.epochs[T0] = 6
     manager.metadata.update()
-    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert await_view(manager.metadata, lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
 def test_the_failure_of_all_brokers_is_reported(
@@ -232,7 +233,7 @@ def test_the_failure_of_all_brokers_is_reported(
 ) -> None:
     """The last view stays; the failure is gone once a broker responds again."""
     manager.metadata.watch(frozenset({"t"}))
-    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert await_view(manager.metadata, lambda view: T0 in view.leaders, LONG_MS)
     for broker in cluster.brokers:
         broker.down = True
         broker.break_all()
@@ -244,45 +245,37 @@ def test_the_failure_of_all_brokers_is_reported(
     for broker in cluster.brokers:
         broker.down = False
     cluster.leaders[T0] = 1
-    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert await_view(manager.metadata, lambda view: view.leaders[T0] == B1, LONG_MS)
     assert manager.metadata.failure is None
 
 
 def test_a_failed_authentication_is_not_retried(
     cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
-    """It is reported as such, and waiters return at once."""
+    """It is reported as such."""
     for broker in cluster.brokers:
         broker.response = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
     manager.metadata.watch(frozenset({"t"}))
-    assert manager.metadata.wait_for(lambda _: manager.metadata.failure is not None, LONG_MS)
+    assert await_view(manager.metadata, lambda _: manager.metadata.failure is not None, LONG_MS)
     assert isinstance(manager.metadata.failure, AuthenticationFailed)
     # Requested updates do not retry it either: repeated failures could lock the user out.
     called = sum(scripted_broker.accepted for scripted_broker in cluster.brokers)
     for _ in range(10):
         manager.metadata.update()
-        manager.metadata.wait_for(lambda _: False, 20)
+        await_view(manager.metadata, lambda _: False, 20)
     assert sum(scripted_broker.accepted for scripted_broker in cluster.brokers) == called
 
 
 def test_the_manager_ends_in_the_middle_of_a_request(
     cluster: ScriptedCluster, scope: ThreadScope
 ) -> None:
-    """It does even while a broker hangs, and its waiters end with it."""
+    """It does even while a broker hangs."""
     cluster.actions.update({0: ScriptedAction.SILENCE, 1: ScriptedAction.SILENCE})
     dialer = cluster.dialer()
     reported: list[ClusterView] = []
     client = cluster.client()
     metadata = MetadataManager(client, scope, refresh_ms=NEVER_MS, on_change=reported.append)
-    waited: list[bool] = []
-    waiters = ThreadScope("test-waiters")
-    waiters.spawn(
-        "wait",
-        lambda: waited.append(metadata.wait_for(lambda view: bool(view.brokers), LONG_MS)),
-        stop=metadata.stop,
-    )
     metadata.watch(frozenset({"t"}))
     wait_until(lambda: cluster.brokers[0].requests, what="the question")
-    assert waiters.close(2_000) == []
-    assert waited == [False]
+    assert scope.close(2_000) == []
     dialer.stop()
