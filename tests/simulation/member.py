@@ -89,7 +89,7 @@ class SimMember:
         self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
         self.store = SimStore(around.server, around.rng)
         self.mailbox: SimMailbox[Any] = SimMailbox()
-        self.registry = around.product.registry(self.store, GROUP, clock=around.clock)
+        self.registry = around.product.registry(self.store, GROUP)
         self.fetching = SimFetching(around.rng, self._start, self._stopped)
         self._budget = ByteBudget(plan.queue_bytes)
         self._assemble()

@@ -100,7 +100,7 @@ class ControlledMember:
         self.clock = group.time
         self.store = group.server.connect()
         self.fetching = RecordingFetchManager()
-        self.registry = GroupRegistry(self.store, GROUP, clock=group.time)
+        self.registry = GroupRegistry(self.store, GROUP)
         self.offsets = TopicChecked(
             ZookeeperOffsetStore(self.store, GROUP, guard=self.registry),
             partial(topic_czxids, self.store),

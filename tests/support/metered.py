@@ -9,7 +9,7 @@ from zkconsumer.metrics.cluster import ClusterMeasures, Detail
 from zkconsumer.metrics.families import Family
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.burrow import BurrowGroupStatus, BurrowPartitionStatus, BurrowStatus
-from zkconsumer.status.lag import GroupLag, OffsetPlacement, PartitionLag, TimeLag
+from zkconsumer.status.lag import GroupLag, PartitionLag, TimeLag
 from zkconsumer.status.model import (
     BrokerStatus,
     ClusterSnapshot,
@@ -148,17 +148,16 @@ def small_cluster() -> ClusterSnapshot:
 
 def lags() -> Mapping[GroupKey, GroupLag]:
     """Return the lags of the small cluster's groups."""
-    within = OffsetPlacement.WITHIN
     return {
         ZOOKEEPER_GROUP: GroupLag(
             partitions=(
-                PartitionLag(T0, 30, TimeLag(4_500), within),
-                PartitionLag(T1, None, None, OffsetPlacement.UNKNOWN),
-                PartitionLag(U0, 0, TimeLag(0), within),
+                PartitionLag(T0, 30, TimeLag(4_500)),
+                PartitionLag(T1, None, None),
+                PartitionLag(U0, 0, TimeLag(0)),
             ),
             unknown=1,
         ),
-        COORDINATOR_GROUP: GroupLag(partitions=(PartitionLag(U0, 6, None, within),), unknown=0),
+        COORDINATOR_GROUP: GroupLag(partitions=(PartitionLag(U0, 6, None),), unknown=0),
     }
 
 

@@ -18,7 +18,7 @@ class ClusterView:
     """The leaders of partitions, and the brokers.
 
     Fields that old brokers don't send are empty: they came with 0.10 (``internal``,
-    ``controller_id``), 0.10.1 (``cluster_id``), 2.1 (``leader_epochs``), 2.8 (``topic_ids``).
+    ``controller_id``), 0.10.1 2.1 (``leader_epochs``), 2.8 (``topic_ids``).
 
     Attributes:
         brokers: the live brokers by id.
@@ -32,7 +32,6 @@ class ClusterView:
             requests with their epochs are refused until it is over, which may take hours.
         internal: the topics that belong to the cluster itself.
         topic_ids: the id of each topic; if deleted and created again, it gets another one.
-        cluster_id: the id of the whole cluster.
         controller_id: the controller broker; None: there is none.
     """
 
@@ -45,7 +44,6 @@ class ClusterView:
     has_exact_epochs: bool = True
     internal: frozenset[str] = frozenset()
     topic_ids: Mapping[str, bytes] = field(default_factory=dict)
-    cluster_id: str | None = None
     controller_id: int | None = None
 
     @property
@@ -101,7 +99,6 @@ def from_metadata(response: MetadataResponse, *, version: int) -> ClusterView:
         topic_ids={
             topic.topic: topic.topic_id for topic in topics if topic.topic_id != NO_TOPIC_ID
         },
-        cluster_id=response.cluster_id,
         controller_id=None if controller_id == _NO_CONTROLLER else controller_id,
     )
 

@@ -71,14 +71,12 @@ class LostRange:
         topic_partition: the partition.
         from_offset: the first of them.
         until_offset: one past the last of them.
-        log_start_offset: the log start offset, or -1 if it was not looked up.
         reason: the reason, as text.
     """
 
     topic_partition: TopicPartition
     from_offset: int
     until_offset: int
-    log_start_offset: int
     reason: str
 
     @property

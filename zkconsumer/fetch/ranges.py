@@ -118,7 +118,7 @@ class RangeLosses:
         if offset < start:
             until = min(start, self._wanted.until_offset)
             reason = f"the log begins at offset {start} (older messages are deleted)"
-            return self._lost(offset, until, reason, log_start_offset=start)
+            return self._lost(offset, until, reason)
         self._log_end = end
         self._note_absence(now_ms, is_absent=offset > end)
         return self.give_up_absent(offset, now_ms)
@@ -157,7 +157,7 @@ class RangeLosses:
         elif self._absent_since_ms is None:
             self._absent_since_ms = now_ms
 
-    def _lost(self, start: int, until: int, reason: str, log_start_offset: int = -1) -> LostRange:
+    def _lost(self, start: int, until: int, reason: str) -> LostRange:
         tp = self._wanted.topic_partition
         if self._settings.fail_on_data_loss:
             raise DataLost(tp, start, until, reason)
@@ -166,6 +166,5 @@ class RangeLosses:
             topic_partition=tp,
             from_offset=start,
             until_offset=until,
-            log_start_offset=log_start_offset,
             reason=reason,
         )

@@ -121,15 +121,6 @@ cdef class Runs:
             index += self.runs.items[at].count
         return made
 
-    def leader_epochs(self):
-        cdef list made = []
-        cdef Py_ssize_t index = 0
-        cdef size_t at
-        for at in range(self.runs.count):
-            if not at or self.runs.items[at].leader_epoch != self.runs.items[at - 1].leader_epoch:
-                made.append((index, self.runs.items[at].leader_epoch))
-            index += self.runs.items[at].count
-        return tuple(made)
 
 
 cdef void _notify(void *queue) noexcept with gil:

@@ -106,14 +106,6 @@ class RowsPart:
         wanted = range(self._start, self._stop)
         return {index - self._start: found[index] for index in wanted if index in found}
 
-    def leader_epochs(self) -> tuple[tuple[int, int], ...]:
-        """See ``RecordSlice``."""
-        found, at = [], self._start
-        for stop, epoch in self._epoch_runs():
-            found.append((at - self._start, epoch))
-            at = stop
-        return tuple(found)
-
     def _epoch_runs(self) -> Iterable[tuple[int, int]]:
         """Yield the end index of each run of one epoch, with that epoch."""
         if self._start == self._stop:
@@ -203,15 +195,6 @@ class RecordSlice:
             for start, part in self._placed()
             for index, headers in part.headers().items()
         }
-
-    def leader_epochs(self) -> tuple[tuple[int, int], ...]:
-        """Return pairs of an index and the epoch from there on; see ``DecodedSet``."""
-        found: list[tuple[int, int]] = []
-        for start, part in self._placed():
-            for index, epoch in part.leader_epochs():
-                if not found or found[-1][1] != epoch:
-                    found.append((start + index, epoch))
-        return tuple(found)
 
     def _placed(self) -> "Iterator[tuple[int, Part]]":
         """Iterate over the parts, each with the index of its first record."""

@@ -46,13 +46,11 @@ class PartitionLag(NamedTuple):
         topic_partition: the partition.
         records: the lag in records; None if unknown.
         time: the lag in time; None if unknown.
-        placement: the position of its offset in the log.
     """
 
     topic_partition: TopicPartition
     records: int | None
     time: TimeLag | None
-    placement: OffsetPlacement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,4 +173,4 @@ def _partition_lag(
             now_ms,
             written_ms=partition.next_written_ms,
         )
-    return PartitionLag(tp, records, time, placement_of(kind, partition))
+    return PartitionLag(tp, records, time)

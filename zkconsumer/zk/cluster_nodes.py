@@ -47,12 +47,10 @@ class PartitionStateNode:
     Attributes:
         leader: a broker id; None: no leader (-1), or the topic is being deleted (-2).
         in_sync: broker ids of the in-sync replicas, as listed.
-        leader_epoch: how often the leader changed; -1 if missing.
     """
 
     leader: int | None
     in_sync: tuple[int, ...]
-    leader_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +77,9 @@ def parse_partition_state(data: bytes) -> PartitionStateNode | Malformed:
         return Malformed(f"its field 'leader' is not a number: {shown(leader)}")
     if in_sync is None:
         return Malformed(f"its field 'isr' is not a list of broker ids: {shown(isr)}")
-    epoch = parsed.fields.get("leader_epoch")
     return PartitionStateNode(
         leader=leader if leader >= 0 else None,
         in_sync=in_sync,
-        leader_epoch=epoch if _is_int(epoch) else -1,
     )
 
 

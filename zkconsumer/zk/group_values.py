@@ -25,11 +25,9 @@ class RegistrationConflict:
     Attributes:
         session_id: the session that owns the node; 0 if the node is persistent, so that no
             session's end deletes it.
-        age_ms: the age of the node, by the server's clock against ours; at least 0.
     """
 
     session_id: int
-    age_ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ only our own nodes are deleted.
 
 from collections.abc import Collection
 
-from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.zk.group_reader import Expand, read_brokers, read_group
@@ -65,7 +64,6 @@ class GroupRegistry(PartitionOwners):
         store: ZkStore,
         group_id: str,
         *,
-        clock: Clock | None = None,
         protocol: SecurityProtocol = "PLAINTEXT",
     ) -> None:
         """Create the registry of a group.
@@ -73,14 +71,12 @@ class GroupRegistry(PartitionOwners):
         Args:
             store: the ZooKeeper client.
             group_id: the group.
-            clock: for the age of registrations; None: the system's.
             protocol: selects the brokers' listeners.
 
         Raises:
             ConfigError: the group id can't be part of a path.
         """
         super().__init__(store, GroupPaths(group_id))
-        self._clock = clock or SystemClock()
         self._protocol: SecurityProtocol = protocol
 
     @property
@@ -113,8 +109,7 @@ class GroupRegistry(PartitionOwners):
                 if node is None:
                     continue
                 if node.ephemeral_owner != session_id:
-                    age_ms = max(0, self._clock.wall_ms() - node.ctime_ms)
-                    return RegistrationConflict(node.ephemeral_owner, age_ms)
+                    return RegistrationConflict(node.ephemeral_owner)
                 error = None if node.data == data else self._write(SetOp(path, data), session_id)
             if error is None:
                 self._registered_session = session_id

@@ -50,7 +50,6 @@ def test_a_view_of_a_new_broker_has_epochs_ids_and_controller() -> None:
     view = from_metadata(
         MetadataResponse(
             brokers=(ONE,),
-            cluster_id="cluster",
             controller_id=1,
             topics=(
                 TopicMetadata(error_code=0, topic="t", topic_id=ID, partitions=partitions),
@@ -64,7 +63,7 @@ def test_a_view_of_a_new_broker_has_epochs_ids_and_controller() -> None:
     assert view.leader_epochs == {T0: 5, T1: 6}
     assert view.internal == {"__own"}
     assert view.topic_ids == {"t": ID}
-    assert (view.cluster_id, view.controller_id) == ("cluster", 1)
+    assert view.controller_id == 1
 
 
 def test_fields_that_an_old_broker_lacks_are_left_out() -> None:
@@ -72,7 +71,7 @@ def test_fields_that_an_old_broker_lacks_are_left_out() -> None:
     view = view_with(1, -1, topic_id=bytes(16))
     assert view.leader_epochs == {}
     assert view.topic_ids == {}
-    assert (view.cluster_id, view.controller_id) == (None, None)
+    assert view.controller_id is None
 
 
 def test_a_limited_view_looks_as_if_requested_by_name() -> None:

@@ -22,14 +22,14 @@ STATE_0_8_2 = b'{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":5,"i
 
 def test_the_state_of_a_partition_is_read() -> None:
     """The state of a partition is read as the controller of 0.8.2 writes it."""
-    assert parse_partition_state(STATE_0_8_2) == PartitionStateNode(2, (2, 0), 5)
+    assert parse_partition_state(STATE_0_8_2) == PartitionStateNode(2, (2, 0))
 
 
 @pytest.mark.parametrize("leader", [b"-1", b"-2"])
 def test_a_partition_without_a_leader_is_read(leader: bytes) -> None:
     """A leader of -1 is none, and one of -2 is of a topic that is being deleted."""
     data = STATE_0_8_2.replace(b'"leader":2', b'"leader":' + leader)
-    assert parse_partition_state(data) == PartitionStateNode(None, (2, 0), 5)
+    assert parse_partition_state(data) == PartitionStateNode(None, (2, 0))
 
 
 @pytest.mark.parametrize(

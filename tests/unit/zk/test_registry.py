@@ -6,33 +6,10 @@ from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.zk.registry import GroupRegistry, Registered, Registration, RegistrationConflict
+from zkconsumer.zk.registry import GroupRegistry, Registered, Registration
 from zkconsumer.zk.store import ZkStore
 
 REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1)
-
-
-class FixedClock:
-    """A clock that stands still."""
-
-    def __init__(self, wall_ms: int) -> None:
-        self._wall_ms = wall_ms
-
-    def now_ms(self) -> int:
-        return 0
-
-    def wall_ms(self) -> int:
-        return self._wall_ms
-
-
-@pytest.mark.parametrize(("our_ms", "age_ms"), [(15_000, 5_000), (9_000, 0)])
-def test_the_age_of_a_conflict_is_never_negative(our_ms: int, age_ms: int) -> None:
-    """The server's clock may be ahead of ours, and the age of a conflict is then 0."""
-    server = MemoryZkServer(wall_ms=lambda: 10_000)
-    holder, late = server.connect(), server.connect()
-    GroupRegistry(holder, "g").register("g_same", REGISTRATION)
-    conflict = GroupRegistry(late, "g", clock=FixedClock(our_ms)).register("g_same", REGISTRATION)
-    assert conflict == RegistrationConflict(holder.session_id, age_ms)
 
 
 def test_writes_are_fenced_by_the_session_of_the_registration() -> None:

@@ -75,7 +75,6 @@ class EventCounts:
         self.rebalance_ms = Spread(random)
         self._took = Counter[int]()
         self.failed_tries = 0
-        self.given_up = 0
         self.zookeeper_commits = Meter(now_ms)
         self.kafka_commits = Meter(now_ms)
         self.failed_commits = Counter[str]()
@@ -110,7 +109,6 @@ class EventCounts:
             case RebalanceTryFailed():
                 self.failed_tries += 1
             case RebalanceGivenUp():
-                self.given_up += 1
                 since_ms = self._rebalancing_since_ms
                 self._take_rebalance(0 if since_ms is None else now_ms - since_ms, now_ms)
             case _:

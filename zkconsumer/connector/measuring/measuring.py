@@ -172,7 +172,6 @@ class Measuring:
             rebalance_ms=counts.rebalance_ms.read(),
             rebalances_within=counts.rebalances_within,
             failed_tries=counts.failed_tries,
-            given_up=counts.given_up,
             zookeeper_commits=counts.zookeeper_commits.read(now_ms),
             kafka_commits=counts.kafka_commits.read(now_ms),
             failed_commits=dict(counts.failed_commits),

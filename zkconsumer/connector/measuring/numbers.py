@@ -91,7 +91,6 @@ class ConnectorNumbers:
         rebalance_ms: how long these took, including failed tries and pauses.
         rebalances_within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
         failed_tries: tries of a rebalance that failed.
-        given_up: rebalances that were given up after the last try failed.
         zookeeper_commits: offsets written to ZooKeeper.
         kafka_commits: offsets sent to Kafka, whether or not they were written.
         failed_commits: offsets that were not written, by storage.
@@ -115,7 +114,6 @@ class ConnectorNumbers:
     rebalance_ms: SpreadView = NO_SPREAD
     rebalances_within: tuple[int, ...] = (0,) * len(REBALANCE_BOUNDS_MS)
     failed_tries: int = 0
-    given_up: int = 0
     zookeeper_commits: Rates = NO_RATES
     kafka_commits: Rates = NO_RATES
     failed_commits: Mapping[str, int] = field(default_factory=dict)

@@ -255,7 +255,7 @@ class FetchConnection:
             self._broke_off(error)
             return Wait(sent_fetch.plan.rest_ms)
         duration_ms = self._clock.now_ms() - sent_fetch.sent_ms
-        self._shared.count(Counters(in_flight=-1, fetches=1, fetch_time_ms=duration_ms))
+        self._shared.count(Counters(in_flight=-1, fetches=1))
         received = self.take(step, response, duration_ms)
         return NO_WAIT if received else Wait(sent_fetch.plan.rest_ms)
 

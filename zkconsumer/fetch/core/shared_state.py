@@ -27,7 +27,6 @@ class Counters:
         failed_fetches: requests without a response.
         fetched_bytes: record sets' bytes, as received.
         fetched_records: records unpacked, including those dropped later.
-        fetch_time_ms: from request to response, including waits at brokers.
         throttle_time_ms: the pauses that brokers requested (quotas).
         collected_records: handed to the caller.
         collected_bytes: keys and values of these.
@@ -38,7 +37,6 @@ class Counters:
     failed_fetches: int = 0
     fetched_bytes: int = 0
     fetched_records: int = 0
-    fetch_time_ms: int = 0
     throttle_time_ms: int = 0
     collected_records: int = 0
     collected_bytes: int = 0

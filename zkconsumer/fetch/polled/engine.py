@@ -42,12 +42,10 @@ class EngineStats(Counters):
     Attributes:
         buffered_bytes: memory that buffered records take.
         buffered_records: records buffered for the caller.
-        brokers: number of fetcher threads.
     """
 
     buffered_bytes: int = 0
     buffered_records: int = 0
-    brokers: int = 0
 
 
 class PollEngine:
@@ -241,7 +239,6 @@ class PollEngine:
                 **asdict(self._shared.counters),
                 buffered_bytes=sum(chunk.memory_bytes for chunk in waiting),
                 buffered_records=sum(len(chunk.records) for chunk in waiting),
-                brokers=len(self._fetchers),
             )
 
         return self._shared.read(numbers)

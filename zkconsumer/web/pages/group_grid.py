@@ -7,7 +7,7 @@ from typing import Final
 
 from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.grid import OwnerColumn, PartitionRow
-from zkconsumer.status.lag import OffsetPlacement, PartitionLag
+from zkconsumer.status.lag import PartitionLag
 from zkconsumer.status.model import GroupKey, GroupPartition
 from zkconsumer.web.pages.formatting import BURROW_TONES, BURROW_WORDS, Tone, burrow_about, time_lag
 from zkconsumer.web.pages.group_timeline import member_label
@@ -176,7 +176,7 @@ def _rows(
     def made(row: PartitionRow) -> GridRow:
         tp = row.topic_partition
         partition = partitions.get(tp) or GroupPartition(tp)
-        lag = lags.get(tp) or PartitionLag(tp, None, None, OffsetPlacement.UNKNOWN)
+        lag = lags.get(tp) or PartitionLag(tp, None, None)
         status = verdicts.get(tp)
         tone = Tone.CALM if status is None else BURROW_TONES[status]
         return GridRow(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.engines import ORIGIN
 from tests.support.markers import build_marker
 from tests.support.polled import (
     OTHER,
@@ -217,7 +218,7 @@ def test_headers_and_epochs_of_joined_slices_keep_their_records() -> None:
     fetched(states, {TP: with_headers})
     record_slice = collect(states, 9, 0, None)[TP]
     assert record_slice.headers() == {3: (("h", b"v"),)}
-    assert record_slice.leader_epochs() == ((0, 1), (2, 2))
+    assert [record.leader_epoch for record in record_slice.records(ORIGIN)] == [1, 1, 2, 2]
     assert (record_slice.first_offset, record_slice.next_offset, record_slice.leader_epoch) == (
         0,
         4,
@@ -252,4 +253,5 @@ def test_epochs_that_change_within_a_response_keep_their_records() -> None:
     fetched(states, {TP: batch(0, 2, epoch=1)})
     fetched(states, {TP: batch(2, 2, epoch=2) + batch(4, 2, epoch=3)})
     record_slice = collect(states, 9, 0, None)[TP]
-    assert record_slice.leader_epochs() == ((0, 1), (2, 2), (4, 3))
+    found = [record.leader_epoch for record in record_slice.records(ORIGIN)]
+    assert found == [1, 1, 2, 2, 3, 3]

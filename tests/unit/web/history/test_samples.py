@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.status import group_of
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.lag import GroupLag, OffsetPlacement, PartitionLag, TimeLag
+from zkconsumer.status.lag import GroupLag, PartitionLag, TimeLag
 from zkconsumer.status.model import CommittedOffset, GroupPartition
 from zkconsumer.web.history.samples import (
     UNKNOWN,
@@ -39,7 +39,7 @@ def row_of(
         for tp, (offset, end, _) in sorted(values.items())
     )
     lags = tuple(
-        PartitionLag(tp, None, None if age is None else TimeLag(age), OffsetPlacement.UNKNOWN)
+        PartitionLag(tp, None, None if age is None else TimeLag(age))
         for tp, (_, _, age) in sorted(values.items())
     )
     lag = GroupLag(partitions=lags, unknown=0)
