@@ -14,7 +14,7 @@ from zkconsumer.fetch.core.requests import (
     requested_in,
     responses_of,
 )
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.stream_partitions import Outcome, StreamPartitions
 from zkconsumer.model import Broker, TopicPartition
@@ -76,9 +76,7 @@ class ManualFetcher(StreamPartitions):
     def offsets_request(self) -> ListOffsetsRequest | None:
         """Return the request for start offsets; None if all are known."""
         resets = plan_lookups(self.states, 0).resets
-        times = {lookup.topic_partition: policy for lookup, policy in resets}
-        edges = {tp: int(edge) for tp, edge in times.items() if isinstance(edge, LogEdge)}
-        assert len(edges) == len(times)
+        edges = {lookup.topic_partition: int(edge) for lookup, edge in resets}
         return times_request(edges) if edges else None
 
     def ends_requests(self) -> tuple[ListOffsetsRequest, ListOffsetsRequest] | None:

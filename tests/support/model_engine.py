@@ -108,7 +108,6 @@ class ModelEngine:
         """Complete the pending offset resets."""
         for tp, position in self._positions.items():
             if isinstance(position, Reset):
-                assert isinstance(position.policy, LogEdge)
                 self._positions[tp] = (
                     0 if position.policy is LogEdge.EARLIEST else self.ends.get(tp, 0)
                 )

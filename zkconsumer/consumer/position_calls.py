@@ -7,7 +7,7 @@ from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import deadline_of
 from zkconsumer.errors import NotAssigned, RequestTimedOut
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset
 from zkconsumer.model import (
     OffsetAndMetadata,
     TopicPartition,
@@ -240,7 +240,7 @@ class PositionCalls:
         self._parts.one_caller.check_access()
         return set(self._parts.engine.paused())
 
-    def _reset(self, partitions: tuple[TopicPartition, ...], policy: ResetPolicy) -> None:
+    def _reset(self, partitions: tuple[TopicPartition, ...], policy: LogEdge) -> None:
         with self._parts.one_caller:
             session = self._parts.session
             chosen = [self._assigned(partition) for partition in partitions] or sorted(

@@ -2,7 +2,7 @@
 
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, ResetPolicy
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
 from zkconsumer.records.transactions import IsolationLevel
 
 
@@ -11,7 +11,7 @@ def isolation_of(config: PollConfig) -> IsolationLevel:
     return IsolationLevel[config.isolation_level.upper()]
 
 
-def policy_of(config: PollConfig) -> ResetPolicy | None:
+def policy_of(config: PollConfig) -> LogEdge | None:
     """Return the reset policy for partitions without a position; None: raise to the caller."""
     return {"earliest": EARLIEST, "latest": LATEST}.get(config.auto_offset_reset)
 

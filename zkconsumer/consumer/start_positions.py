@@ -22,7 +22,7 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset, ResetPolicy, Start
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.repeats import Repeats
 
@@ -73,7 +73,7 @@ class StartPositions:
         self,
         engine: Seekable,
         lookup: Lookup | None,
-        policy: ResetPolicy | None,
+        policy: LogEdge | None,
         topics: KnownTopics | None = None,
     ) -> None:
         self._engine = engine

@@ -12,7 +12,7 @@ from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.settings import ProducerSettings
-from zkconsumer.produce.topics import TopicCreationOptions, ensure_topics
+from zkconsumer.produce.topics import ensure_topics
 
 _TRIES = 5
 """The number of the producer's own retries between two log lines."""
@@ -156,7 +156,7 @@ class Target:
                 self._dialer,
                 {topic: wanted},
                 timeout_ms=self._limit_ms,
-                options=TopicCreationOptions(replication_factor=self._settings.replication),
+                replication_factor=self._settings.replication,
             )
         except ConfigError as error:
             # Other topics may be mirrored already: it is not a failure to start.

@@ -7,7 +7,7 @@ Source: Kafka 0.10.1 and 3.9 ``CreateTopicsRequest``, ``KafkaAdminClient``.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
@@ -30,27 +30,12 @@ from zkconsumer.wire.messages.topic_admin import (
     CreateTopicsRequest,
     CreateTopicsResponse,
     NewTopic,
-    TopicSetting,
 )
 
 _BACKOFF_MS: Final = 100
 _MOST_REPLICAS: Final = 3
 _THERE: Final = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
 _PERHAPS_THERE: Final = ErrorCode.REQUEST_TIMED_OUT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicCreationOptions:
-    """How topics are created.
-
-    Attributes:
-        replication_factor: None for the cluster's default; if a broker can't apply that (before
-            2.4), three, or the number of brokers if that is less.
-        settings: topic-level settings (e.g. ``cleanup.policy``), by the broker's names.
-    """
-
-    replication_factor: int | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +58,7 @@ def ensure_topics(
     wanted: Mapping[str, int],
     *,
     timeout_ms: int,
-    options: TopicCreationOptions | None = None,
+    replication_factor: int | None = None,
     clock: Clock | None = None,
 ) -> dict[str, EnsuredTopic]:
     """Create missing topics; return when all can be written to.
@@ -83,7 +68,8 @@ def ensure_topics(
         dialer: opens connections.
         wanted: the number of partitions for each topic.
         timeout_ms: the time limit of the call.
-        options: the replication factor and settings of created topics.
+        replication_factor: of created topics; None for the cluster's default; if a broker can't
+            apply that (before 2.4), three, or the number of brokers if that is less.
         clock: for deadlines.
 
     Raises:
@@ -94,7 +80,7 @@ def ensure_topics(
     """
     if not wanted:
         return {}
-    creation = _Creation(client, dialer, dict(wanted), options or TopicCreationOptions())
+    creation = _Creation(client, dialer, dict(wanted), replication_factor)
     deadline = CallDeadline(
         clock or SystemClock(), StopFlag(), limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
     )
@@ -108,7 +94,7 @@ class _Creation:
     client: ClusterClient
     dialer: BrokerDialer
     wanted: Mapping[str, int]
-    options: TopicCreationOptions
+    replication_factor: int | None
 
     def run(self, deadline: CallDeadline) -> dict[str, EnsuredTopic]:
         view = self.client.view(self.wanted, timeout_ms=deadline.left_ms)
@@ -168,10 +154,9 @@ class _Creation:
         deadline: CallDeadline,
     ) -> bool:
         takes_defaults = connection.version_of(CreateTopicsRequest) >= FIRST_WITH_DEFAULTS
-        replicas = self.options.replication_factor
+        replicas = self.replication_factor
         if replicas is None:
             replicas = BROKER_DEFAULT if takes_defaults else min(_MOST_REPLICAS, len(view.brokers))
-        settings = tuple(TopicSetting(name=k, value=v) for k, v in self.options.settings.items())
         left_ms = max(1, deadline.left_ms)
         request = CreateTopicsRequest(
             topics=tuple(
@@ -179,7 +164,6 @@ class _Creation:
                     name=topic,
                     num_partitions=self.wanted[topic],
                     replication_factor=replicas,
-                    configs=settings,
                 )
                 for topic in topics
             ),

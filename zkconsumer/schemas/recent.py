@@ -1,12 +1,17 @@
 """A cache of recent values, bounded in number, size and age."""
 
 from collections.abc import Hashable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+_MOST: Final = 1_000
+_MOST_SIZE: Final = 16 << 20
+"""The maximum total size, in the unit of ``put``; a single value is kept whatever its size."""
+_AGE_MS: Final = 300_000
 
 
 class _Entry(NamedTuple, Generic[V]):
@@ -20,23 +25,10 @@ class Recent(Generic[K, V]):
 
     Args:
         clock: measures the age of values.
-        most: the maximum number of values.
-        most_size: the maximum total size, in the unit of ``put``; a single value is kept whatever
-            its size.
-        age_ms: the maximum age of a value, unless ``put`` is given one.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        most: int = 1_000,
-        most_size: int = 16 << 20,
-        age_ms: int = 300_000,
-    ) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._most = most
-        self._most_size = most_size
-        self._age_ms = age_ms
         self._entries: dict[K, _Entry[V]] = {}
         self._size = 0
 
@@ -56,17 +48,15 @@ class Recent(Generic[K, V]):
         Args:
             key: the key of the value.
             value: the value.
-            size: the share of ``most_size`` that it takes.
+            size: its share of ``_MOST_SIZE``.
             age_ms: its maximum age; None: that of the cache.
         """
         if key in self._entries:
             self._drop(key)
-        until_ms = self._clock.now_ms() + (self._age_ms if age_ms is None else age_ms)
+        until_ms = self._clock.now_ms() + (_AGE_MS if age_ms is None else age_ms)
         self._entries[key] = _Entry(value, size, until_ms)
         self._size += size
-        while len(self._entries) > 1 and (
-            len(self._entries) > self._most or self._size > self._most_size
-        ):
+        while len(self._entries) > 1 and (len(self._entries) > _MOST or self._size > _MOST_SIZE):
             self._drop(next(iter(self._entries)))
 
     def _drop(self, key: K) -> None:

@@ -15,9 +15,10 @@ from zkconsumer.model import Broker, MemberState, Record
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer
-from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
+from zkconsumer.produce.topics import EnsuredTopic, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
+from zkconsumer.wire.messages.topic_admin import CreateTopicsRequest, NewTopic, TopicSetting
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 TOOLS = "org.apache.kafka.tools"
@@ -133,8 +134,16 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
     name = fresh_name("written")
     made = ensure_topics(client, dialer, {name: 3}, timeout_ms=LONG_MS)
     compacted = f"{name}-compacted"
-    options = TopicCreationOptions(settings={"cleanup.policy": "compact"})
-    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=LONG_MS, options=options)
+    topic = NewTopic(
+        name=compacted,
+        num_partitions=1,
+        replication_factor=1,
+        configs=(TopicSetting(name="cleanup.policy", value="compact"),),
+    )
+    with closing(dialer.dial(node, timeout_ms=LONG_MS)) as connection:
+        request = CreateTopicsRequest(topics=(topic,), timeout_ms=LONG_MS)
+        assert connection.call(request, timeout_ms=LONG_MS).topics[0].error_code == 0
+    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=LONG_MS)
     client.stop()
     dialer.stop()
     assert made == {name: EnsuredTopic(partitions=3, created=True)}

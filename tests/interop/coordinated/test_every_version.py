@@ -20,7 +20,7 @@ from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.produce.outgoing import Outgoing
-from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
+from zkconsumer.produce.topics import EnsuredTopic, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox
 
@@ -190,10 +190,9 @@ def create(cluster: Sandbox, topic: str, partitions: int) -> None:
         else:
             made = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
             assert made == {topic: EnsuredTopic(partitions=partitions, created=True)}
-            options = TopicCreationOptions(replication_factor=9)
             with pytest.raises(BrokerError, match="INVALID_REPLICATION_FACTOR"):
                 ensure_topics(
-                    client, dialer, {f"{topic}-9": 1}, timeout_ms=LONG_MS, options=options
+                    client, dialer, {f"{topic}-9": 1}, timeout_ms=LONG_MS, replication_factor=9
                 )
         found = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
         assert found == {topic: EnsuredTopic(partitions=partitions, created=False)}

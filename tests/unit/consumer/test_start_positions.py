@@ -6,7 +6,7 @@ from tests.support.model_engine import ModelEngine
 from tests.support.poll_fakes import FakeMembership, FakeMetadataManager, ImmediateLookup
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.errors import GroupFailed, NoOffsetForPartition, RequestTimedOut
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView, ResetPolicy
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, PositionView
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -17,7 +17,7 @@ class StartPositionWorld:
 
     def __init__(
         self,
-        policy: ResetPolicy | None = EARLIEST,
+        policy: LogEdge | None = EARLIEST,
         *,
         in_group: bool = True,
         topics: FakeMetadataManager | None = None,

@@ -14,7 +14,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.produce.topics import EnsuredTopic, TopicCreationOptions, ensure_topics
+from zkconsumer.produce.topics import EnsuredTopic, ensure_topics
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataResponse
@@ -57,13 +57,19 @@ class CreatingCluster:
     def ensure(
         self,
         wanted: dict[str, int],
-        options: TopicCreationOptions | None = None,
+        replication_factor: int | None = None,
         timeout_ms: int = LONG_MS,
     ) -> dict[str, EnsuredTopic]:
         """Ensure that the topics exist."""
         dialer, client = self.cluster.dialer(), self.cluster.client()
         try:
-            return ensure_topics(client, dialer, wanted, timeout_ms=timeout_ms, options=options)
+            return ensure_topics(
+                client,
+                dialer,
+                wanted,
+                timeout_ms=timeout_ms,
+                replication_factor=replication_factor,
+            )
         finally:
             client.stop()
             dialer.stop()
@@ -113,16 +119,12 @@ def test_an_existing_topic_is_left_alone(world: CreatingCluster) -> None:
 
 
 def test_the_controller_creates_missing_topics(world: CreatingCluster) -> None:
-    """It has the cluster's default replication factor, and the configured settings."""
-    options = TopicCreationOptions(settings={"cleanup.policy": "compact"})
-    created = world.ensure({**NEW, "old": 1}, options)
+    """It has the cluster's default replication factor."""
+    created = world.ensure({**NEW, "old": 1})
     assert created == CREATED | {"old": EnsuredTopic(partitions=1, created=False)}
     [(broker, request)] = world.requested
     [topic] = request.topics
     assert (broker, topic.name, topic.num_partitions, topic.replication_factor) == (1, "new", 3, -1)
-    assert [(config.name, config.value) for config in topic.configs] == [
-        ("cleanup.policy", "compact")
-    ]
     assert world.cluster.created == []
 
 
@@ -133,7 +135,7 @@ def test_the_replication_factor_is_sent_if_brokers_have_no_default(
     """Before 2.4 it is the number of brokers, at most three, or the configured one."""
     for broker in world.cluster.brokers:
         broker.serves = {**broker.serves, ApiKey.CREATE_TOPICS: VersionRange(0, 2)}
-    assert world.ensure(NEW, TopicCreationOptions(replication_factor=wanted)) == CREATED
+    assert world.ensure(NEW, replication_factor=wanted) == CREATED
     [(_, request)] = world.requested
     assert request.topics[0].replication_factor == sent
 

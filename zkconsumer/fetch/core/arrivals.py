@@ -29,7 +29,7 @@ from zkconsumer.fetch.core.partition_state import (
 )
 from zkconsumer.fetch.core.record_set import next_request_bytes, offset_after_damage
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, PositionView, are_ends, is_outside, policy_text
+from zkconsumer.fetch.core.starts import EARLIEST, PositionView, are_ends, is_outside
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
@@ -206,7 +206,7 @@ class Arrivals:
         """Apply the reset policy to a partition out of range, once its buffer is handed out."""
         policy = self.settings.reset
         if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
-            self._note(f"{state.topic_partition}: continuing at {policy_text(policy)}")
+            self._note(f"{state.topic_partition}: continuing at its {policy.name.lower()} offset")
             state.reset(policy)
             self.effects.resolve_positions = True
 
@@ -306,7 +306,7 @@ class Arrivals:
                 truncated = LogTruncated(tp, position.offset, *known)
             self._report_truncation(state, truncated)
         elif common_end is None:
-            self._note(f"{tp}: continuing at {policy_text(policy)}")
+            self._note(f"{tp}: continuing at its {policy.name.lower()} offset")
             state.reset(policy)
             self.effects.resolve_positions = True
         else:

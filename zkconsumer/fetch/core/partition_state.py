@@ -26,7 +26,7 @@ from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.completed import BufferedChunk, PackedSet, PartitionRequest
-from zkconsumer.fetch.core.starts import AtOffset, PositionView, ResetPolicy, Start
+from zkconsumer.fetch.core.starts import AtOffset, LogEdge, PositionView, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.absent import NO_EPOCH
 
@@ -142,7 +142,7 @@ class PartitionState:
     position: PositionView | None = None
     fetched: PositionView | None = None
     waiting: deque[BufferedChunk] = field(default_factory=deque)
-    policy: ResetPolicy | None = None
+    policy: LogEdge | None = None
     trouble: PendingError | None = None
     bounds: FetchBounds | None = None
     is_paused: bool = False
@@ -207,7 +207,7 @@ class PartitionState:
         else:
             self.reset(start.policy)
 
-    def reset(self, policy: ResetPolicy) -> None:
+    def reset(self, policy: LogEdge) -> None:
         """Look up a reset policy's offset, and continue reading there."""
         self._forget()
         self.phase, self.policy = Phase.RESETTING, policy

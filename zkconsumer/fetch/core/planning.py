@@ -20,7 +20,7 @@ from zkconsumer.fetch.core.partition_state import PartitionState, Phase, Positio
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shares import Wanted, share_out, shares_of
-from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
+from zkconsumer.fetch.core.starts import LogEdge, PositionView
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.absent import NO_EPOCH
 
@@ -291,7 +291,7 @@ class PositionLookups(NamedTuple):
         due_ms: when more fall due without any event; None: never.
     """
 
-    resets: tuple[tuple[PositionLookup, ResetPolicy], ...]
+    resets: tuple[tuple[PositionLookup, LogEdge], ...]
     edges: tuple[PositionLookup, ...]
     epochs: tuple[PositionLookup, ...]
     due_ms: int | None
@@ -303,7 +303,7 @@ class PositionLookups(NamedTuple):
 
 def plan_lookups(states: PartitionStates, now_ms: int) -> PositionLookups:
     """Plan the lookups of positions that are due, and not under way."""
-    resets: list[tuple[PositionLookup, ResetPolicy]] = []
+    resets: list[tuple[PositionLookup, LogEdge]] = []
     edges: list[PositionLookup] = []
     epochs: list[PositionLookup] = []
     due_ms: int | None = None

@@ -17,7 +17,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import PositionLookups, plan_lookups
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
-from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, timestamp_of
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import WakeEvent
@@ -92,10 +92,8 @@ class PositionResolver:
         return rest_ms
 
     def _request(self, lookups: PositionLookups) -> None:
-        by_time = [reset for reset in lookups.resets if isinstance(reset[1], ByTime)]
-        by_edge = [reset for reset in lookups.resets if not isinstance(reset[1], ByTime)]
-        self._try([lookup for lookup, _ in by_edge], partial(self._look_up_resets, by_edge))
-        self._try([lookup for lookup, _ in by_time], partial(self._look_up_resets, by_time))
+        resets = lookups.resets
+        self._try([lookup for lookup, _ in resets], partial(self._look_up_resets, resets))
         self._try(lookups.edges, partial(self._look_up_edges, lookups.edges))
         self._try(lookups.epochs, partial(self._look_up_epochs, lookups.epochs))
 
@@ -140,16 +138,9 @@ class PositionResolver:
 
         self._shared.change(take)
 
-    def _look_up_resets(self, resets: list[tuple[PositionLookup, ResetPolicy]]) -> bool:
-        times = {lookup.topic_partition: timestamp_of(policy) for lookup, policy in resets}
-        found = dict(self._list(times, self._settings.isolation))
-        after_all_records = {
-            tp: int(LATEST)
-            for tp, offset in found.items()
-            if isinstance(offset, TimedOffset) and offset.offset < 0 and times[tp] >= 0
-        }
-        if after_all_records:
-            found.update(self._list(after_all_records, self._settings.isolation))
+    def _look_up_resets(self, resets: Sequence[tuple[PositionLookup, LogEdge]]) -> bool:
+        times = {lookup.topic_partition: int(policy) for lookup, policy in resets}
+        found = self._list(times, self._settings.isolation)
         self._conclude(
             (lookup for lookup, _ in resets),
             lambda states, lookup, now_ms: states.on_reset(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.core.starts import LATEST, ResetPolicy
+from zkconsumer.fetch.core.starts import LATEST, LogEdge
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel
 
@@ -63,7 +63,7 @@ class CoreFetchSettings(FetchLimits):
     unpacked_bytes: int | None = None
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
-    reset: ResetPolicy | None = LATEST
+    reset: LogEdge | None = LATEST
     sessions: bool = True
     epochs: bool = True
     owner: str = "consumer"

@@ -10,24 +10,11 @@ from zkconsumer.wire.offsets import is_offset
 
 
 class LogEdge(IntEnum):
-    """An end of the log; the value is its timestamp in ListOffsets."""
+    """A reset policy: an end of the log; the value is its timestamp in ListOffsets."""
 
     EARLIEST = EARLIEST_TIMESTAMP
     LATEST = LATEST_TIMESTAMP
 
-
-@dataclass(frozen=True, slots=True)
-class ByTime:
-    """Start at the first record not older than a time; at the log's end if all are older.
-
-    Attributes:
-        timestamp_ms: since the epoch.
-    """
-
-    timestamp_ms: int
-
-
-ResetPolicy: TypeAlias = LogEdge | ByTime
 
 EARLIEST: Final = LogEdge.EARLIEST
 LATEST: Final = LogEdge.LATEST
@@ -53,7 +40,7 @@ class AtOffset:
 class Reset:
     """Start at the offset of a policy; the position is unknown until the broker responds."""
 
-    policy: ResetPolicy
+    policy: LogEdge
 
 
 Start: TypeAlias = AtOffset | Reset
@@ -89,15 +76,3 @@ def is_outside(offset: int, start: int, end: int, doubts: int) -> bool:
 def are_ends(start: int, end: int) -> bool:
     """Return whether these can be the ends of one log."""
     return is_offset(start) and start <= end
-
-
-def policy_text(policy: ResetPolicy) -> str:
-    """Return a policy in words, for the log."""
-    if isinstance(policy, ByTime):
-        return f"the first record with timestamp {policy.timestamp_ms} or later"
-    return f"its {policy.name.lower()} offset"
-
-
-def timestamp_of(policy: ResetPolicy) -> int:
-    """Return the timestamp to send in ListOffsets."""
-    return policy.timestamp_ms if isinstance(policy, ByTime) else int(policy)

@@ -29,9 +29,9 @@ from zkconsumer.fetch.core.starts import (
     EARLIEST,
     LATEST,
     AtOffset,
+    LogEdge,
     PositionView,
     Reset,
-    ResetPolicy,
 )
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.wire.messages.fetch import DivergingEpoch
@@ -39,7 +39,7 @@ from zkconsumer.wire.messages.fetch import DivergingEpoch
 OUT = ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def states_with(policy: ResetPolicy | None, *, offset: int = 0) -> PartitionStates:
+def states_with(policy: LogEdge | None, *, offset: int = 0) -> PartitionStates:
     """Build the state of one partition with a reset policy."""
     return states_of(TP, settings=CoreFetchSettings(reset=policy), offset=offset)
 
@@ -262,7 +262,7 @@ def test_truncation_below_the_position_is_raised() -> None:
     ids=["cut", "cut-no-policy", "unknown-epoch", "unknown-request", "whole"],
 )
 def test_a_truncation_is_logged(
-    policy: ResetPolicy | None, end: EpochEnd | int, notes: list[str]
+    policy: LogEdge | None, end: EpochEnd | int, notes: list[str]
 ) -> None:
     """The log line names the partition, the leader's response and where reading continues."""
     states = states_with(policy)
@@ -294,7 +294,7 @@ def test_with_a_policy_the_position_goes_back_to_the_divergence() -> None:
 
 @pytest.mark.parametrize("policy", [EARLIEST, None])
 def test_a_truncated_log_that_grew_again_is_checked_before_fetching(
-    policy: ResetPolicy | None,
+    policy: LogEdge | None,
 ) -> None:
     """Its offsets look fine, but the leader reports that the epoch ended earlier."""
     states = states_with(policy)
@@ -407,7 +407,7 @@ def test_without_a_policy_another_log_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("policy", [EARLIEST, LATEST, None], ids=["earliest", "latest", "none"])
-def test_a_recreated_topic_is_read_from_its_start(policy: ResetPolicy | None) -> None:
+def test_a_recreated_topic_is_read_from_its_start(policy: LogEdge | None) -> None:
     """Its first records are new as well; without a policy an error is raised.
 
     One log line names the former position.

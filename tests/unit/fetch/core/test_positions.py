@@ -22,7 +22,6 @@ from zkconsumer.fetch.core.starts import (
     EARLIEST,
     LATEST,
     AtOffset,
-    ByTime,
     PositionView,
     Reset,
 )
@@ -131,24 +130,6 @@ def test_an_answered_lookup_is_sent_once() -> None:
     assert bench.state().position == bench.state(TP1).position == PositionView(7)
     assert bench.resolver.run_due_lookups() is None
     assert (len(bench.client.listed), bench.metadata.updates) == (1, 0)
-
-
-@pytest.mark.parametrize("time_ms", [0, 1, 1_400_000_000_000])
-def test_a_time_after_all_records_is_the_end_of_the_log(time_ms: int) -> None:
-    """The end is requested separately; results of other partitions stay."""
-    bench = ResolverBench(TP, TP1)
-    bench.client.offsets = lambda tp, time: TimedOffset(
-        90 if time == -1 else 3 if tp == TP1 else -1
-    )
-    bench.seek(TP, Reset(ByTime(time_ms)))
-    bench.seek(TP1, Reset(ByTime(time_ms)))
-    bench.resolver.run_due_lookups()
-    assert [times for times, _, _ in bench.client.listed] == [
-        {TP: time_ms, TP1: time_ms},
-        {TP: -1},
-    ]
-    assert bench.state().position == PositionView(90)
-    assert bench.state(TP1).position == PositionView(3)
 
 
 def test_a_response_without_an_offset_is_retried_after_a_pause() -> None:

@@ -171,8 +171,7 @@ class MembershipCore:
         given_up = self._ownership.leave()
         if given_up is not None:
             self._actions.append(ev.RevokePartitions(_LEAVING, *given_up))
-        if self._settings.leave_on_close:
-            self._leave_group("the consumer is being closed")
+        self._leave_group("the consumer is being closed")
         self._void(forget_member=True)
         self._steps.drop()
         self._search.drop()

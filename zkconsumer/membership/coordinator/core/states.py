@@ -69,7 +69,6 @@ class GroupSettings:
             ``session_timeout_ms``.
         retry_backoff_ms: ``retry.backoff.ms``, the first pause after a failure; pauses double.
         retry_backoff_max_ms: ``retry.backoff.max.ms``, the longest pause.
-        leave_on_close: whether a dynamic member sends LeaveGroup when it closes.
     """
 
     strategies: tuple[str, ...] = ("range", "cooperative-sticky")
@@ -80,7 +79,6 @@ class GroupSettings:
     rebalance_timeout_ms: int | None = None
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
-    leave_on_close: bool = True
 
     @property
     def backoff(self) -> Backoff:
