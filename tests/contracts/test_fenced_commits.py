@@ -9,7 +9,7 @@ from zkconsumer.errors import SessionLost
 from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.registry import Registration
+from zkconsumer.zk.nodes import Registration
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1795227905398)

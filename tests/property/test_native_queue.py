@@ -17,10 +17,10 @@ from tests.support.native_chunks import native_queue, new_wakeup
 from tests.support.queues import needs_native_engine
 from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
+from zkconsumer.records.memory import records_bytes
 
 if TYPE_CHECKING:
     from zkconsumer.native._core import Wakeup

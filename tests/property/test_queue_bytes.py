@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.support.queues import each_queue, new_queue, queued_in, waiters_of
 from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.memory import records_bytes
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.queues import StreamQueue
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.support.queues import native_of
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
+from zkconsumer.records.memory import records_bytes
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
 

@@ -16,7 +16,8 @@ from tests.support.written_records import HEADERS
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.outgoing import HeadedRecord
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
 from zkconsumer.spark.address import read_address

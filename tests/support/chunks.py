@@ -10,9 +10,9 @@ from tests.support.queues import making_queues, needs_native_engine
 from tests.support.record_sets import records
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim, Poison
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
+from zkconsumer.records.memory import records_bytes
 
 T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.status import group_of, member
-from zkconsumer.metrics.cluster import ClusterMeasures, Detail
+from zkconsumer.metrics.cluster import ClusterMeasures
 from zkconsumer.metrics.families import Family
+from zkconsumer.metrics.measured import Detail
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.burrow import BurrowGroupStatus, BurrowPartitionStatus, BurrowStatus
 from zkconsumer.status.lag import GroupLag, PartitionLag, TimeLag

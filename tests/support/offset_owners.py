@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.registry import Claimed, GroupRegistry
+from zkconsumer.zk.group_values import Claimed
+from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
 

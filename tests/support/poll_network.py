@@ -13,7 +13,7 @@ from zkconsumer.errors import (
     ConnectionLost,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import InFlight, Received
+from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.framing import LENGTH_BYTES

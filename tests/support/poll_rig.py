@@ -17,7 +17,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
-from zkconsumer.records.fetched import ConsumerRecord, RecordOrigin
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
 from zkconsumer.scope import Mailbox, ThreadScope
 
 Got = dict[TopicPartition, list[ConsumerRecord]]

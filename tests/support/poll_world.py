@@ -29,7 +29,8 @@ from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
+from zkconsumer.records.consumer_record import RecordOrigin
+from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.records.transactions import Marker
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 

@@ -9,8 +9,8 @@ from zkconsumer import KafkaConsumer
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
-from zkconsumer.produce.outgoing import Outgoing
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.rows import Headers
 

@@ -44,7 +44,7 @@ from zkconsumer.wire.releases import Release
 if TYPE_CHECKING:
     from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
-__all__ = ["EARLIEST", "LATEST", "ClusterClient", "Described", "EpochEnd", "TimedOffset"]
+__all__ = ["EARLIEST", "LATEST", "ClusterClient", "Described", "TimedOffset"]
 
 T = TypeVar("T")
 

@@ -3,16 +3,16 @@
 import threading
 from collections.abc import Callable
 
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import SandboxError, ZkConsumerError
 
 
 class Acts:
     """The base class of demos, which play one act after the other. Thread: one."""
 
-    def __init__(self, timeout_ms: int, clock: Clock | None = None) -> None:
+    def __init__(self, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._pause = threading.Event()
 
     def _meanwhile(self, what: str) -> None:

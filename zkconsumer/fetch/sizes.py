@@ -7,8 +7,6 @@ from zkconsumer.records.memory import records_bytes
 if ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 
-__all__ = ["are_native", "can_cut", "cut_head", "least_bytes", "records_bytes"]
-
 
 def are_native(chunk: Chunk) -> bool:
     """Return whether a chunk's records are runs of the native engine."""

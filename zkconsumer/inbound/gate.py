@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Final
 
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.inbound.listener import Listener
 from zkconsumer.inbound.pacing import PacedLog
 from zkconsumer.inbound.table import (
@@ -73,7 +73,6 @@ class Gate:
         limits: the limits of connections.
         make: creates the protocol of a connection.
         paced: the log for lines that clients can cause.
-        clock: the time source for deadlines.
 
     Attributes:
         table: the open connections.
@@ -85,12 +84,11 @@ class Gate:
         make: Callable[[ConnectionSlot], Watched],
         *,
         paced: PacedLog,
-        clock: Clock | None = None,
     ) -> None:
         self.table = ConnectionTable(limits)
         self._make = make
         self._paced = paced
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._protocols: dict[int, Watched] = {}
         self._joining: set[asyncio.Task[None]] = set()
         self._listener: Listener | None = None

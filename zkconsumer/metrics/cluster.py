@@ -12,7 +12,6 @@ from zkconsumer.metrics.families import Family, Measure, Sample
 from zkconsumer.metrics.judged_names import JUDGED_MEASURES
 from zkconsumer.metrics.measured import (
     ClusterMeasures,
-    Detail,
     GroupMeasures,
     Measured,
     measured,
@@ -21,7 +20,7 @@ from zkconsumer.metrics.measured import (
 )
 from zkconsumer.status.model import PartitionStatus
 
-__all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "Detail", "cluster_families"]
+__all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "cluster_families"]
 
 
 def cluster_families(view: ClusterMeasures) -> Iterator[Family]:

@@ -27,8 +27,6 @@ from zkconsumer.wire.codec import Request, decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
 
-__all__ = ["BrokerConnection", "InFlight", "RawStream", "Received"]
-
 R = TypeVar("R")
 
 MAX_EXCHANGED_BYTES = 1 << 20
@@ -221,12 +219,7 @@ class BrokerConnection:
             TransportError: as ``request``; the connection is closed.
         """
         self._require_none_in_flight("bytes")
-        try:
-            self._transport.set_timeout_ms(timeout_ms)
-            self._transport.send(data)
-        except BaseException:
-            self.close()
-            raise
+        self._write(data, timeout_ms)
 
     @property
     def has_descriptor(self) -> bool:
@@ -301,14 +294,17 @@ class BrokerConnection:
         data = encode_request(
             request, version=version, correlation_id=correlation_id, client_id=self._client_id
         )
+        self._write(data, timeout_ms)
+        self._traffic.on_sent(self.broker, len(data))
+        return correlation_id
+
+    def _write(self, data: bytes, timeout_ms: int) -> None:
         try:
             self._transport.set_timeout_ms(timeout_ms)
             self._transport.send(data)
         except BaseException:
             self.close()
             raise
-        self._traffic.on_sent(self.broker, len(data))
-        return correlation_id
 
     def _require_none_in_flight(self, name: str, most: int = 0) -> None:
         if len(self._in_flight) > most and not self._closed:

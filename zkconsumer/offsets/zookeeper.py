@@ -20,8 +20,6 @@ from zkconsumer.zk.store import ZkStore, ZNode
 _FEW = 16
 """The nodes of up to this number of partitions of a topic are read without listing them first."""
 
-__all__ = ["OwnerGuard", "ZookeeperOffsetStore"]
-
 
 class ZookeeperOffsetStore:
     """An ``OffsetStore`` in ZooKeeper, which drops metadata, since ZooKeeper can't store it.

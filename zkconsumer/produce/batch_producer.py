@@ -18,7 +18,7 @@ from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.identity import ProducerIdentity
-from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
+from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.outgoing_sets import OutgoingRecords
 from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.produce.routes import Routes
@@ -26,7 +26,7 @@ from zkconsumer.produce.settings import ACKS_ALL, ACKS_NONE, BatchSettings
 from zkconsumer.produce.writing import RecordSource, Writing
 from zkconsumer.scope import wait_ms
 
-__all__ = ["BatchProducer", "BatchSettings", "HeadedRecord", "RecordSource", "WrittenSet"]
+__all__ = ["BatchProducer", "BatchSettings"]
 
 
 class BatchProducer:

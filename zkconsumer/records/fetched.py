@@ -5,16 +5,8 @@ never raises, whatever the bytes. It may run in any thread, and the native core 
 work without the GIL.
 """
 
-from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
 from zkconsumer.records.engine import decode_fetched
-from zkconsumer.records.slices import FetchedRecords, RecordSlice
+from zkconsumer.records.slices import FetchedRecords
 from zkconsumer.records.transactions import IsolationLevel
 
-__all__ = [
-    "ConsumerRecord",
-    "FetchedRecords",
-    "IsolationLevel",
-    "RecordOrigin",
-    "RecordSlice",
-    "decode_fetched",
-]
+__all__ = ["FetchedRecords", "IsolationLevel", "decode_fetched"]

@@ -98,12 +98,6 @@ class GroupTimeline:
         """The rebalances, the oldest first; the last may be in progress."""
         return tuple(self._rebalances)
 
-    @property
-    def under_way(self) -> Rebalance | None:
-        """The rebalance in progress, or None."""
-        last = self._rebalances[-1] if self._rebalances else None
-        return last if last is not None and last.ended_ms is None else None
-
     def receive(
         self, group: GroupStatus, partition_ids: PartitionIds, skew_ms: int = 0
     ) -> Rebalance | None:

@@ -58,8 +58,6 @@ from zkconsumer.web.throttling import GuessThrottle
 from zkconsumer.web.znodes import ZnodeView, read_nodes
 from zkconsumer.zk.paths import GroupPaths
 
-__all__ = ["Site", "build_app", "build_clusters_app"]
-
 _FORM_MAX: Final = 10_000
 MAX_ZOOKEEPER_REQUESTS: Final = 4
 """How many requests may wait for ZooKeeper: if it hangs, they must not use up the pool."""

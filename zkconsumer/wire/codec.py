@@ -26,7 +26,6 @@ from zkconsumer.wire.writer import writer_of
 __all__ = [
     "Request",
     "RequestFrame",
-    "Response",
     "decode_request",
     "decode_response",
     "encode_request",

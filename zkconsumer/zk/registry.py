@@ -17,7 +17,6 @@ from zkconsumer.zk.group_reader import Expand, read_brokers, read_group
 from zkconsumer.zk.group_values import (
     BrokerList,
     ClaimConflict,
-    Claimed,
     GroupSnapshot,
     GroupWatches,
     Owner,
@@ -30,16 +29,11 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, Watch, ZkStore
 
 __all__ = [
-    "BrokerList",
     "ClaimConflict",
-    "Claimed",
-    "Expand",
     "GroupRegistry",
     "GroupSnapshot",
     "GroupWatches",
     "Owner",
-    "Registered",
-    "Registration",
     "RegistrationConflict",
 ]
 

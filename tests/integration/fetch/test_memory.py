@@ -13,9 +13,9 @@ from tests.fakes.fake_broker import FakeBrokers
 from tests.fakes.fake_cluster import FakeCluster
 from tests.fakes.loopback import LoopbackServer
 from tests.support.queues import needs_native_engine
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.codecs import Codec
+from zkconsumer.records.memory import records_bytes
 
 PARTITIONS, STREAMS = 8, 2
 BUDGET_BYTES = 8 << 20

@@ -17,12 +17,13 @@ from tests.support.yardstick import piece_s
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.reading.deadline import ReadingLimits
 from zkconsumer.status.reading.snapshot import SnapshotReader
-from zkconsumer.web.app import Site, build_app
+from zkconsumer.web.app import build_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.history.past import RecordedPast
 from zkconsumer.web.history.recorder import Recorder
 from zkconsumer.web.security import Hosts, Tokens
 from zkconsumer.web.serving import Address, PageServer, listening
+from zkconsumer.web.site import Site
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
 from zkconsumer.zk.kazoo_store import KazooStore
 

@@ -18,8 +18,8 @@ from zkconsumer.errors import BrokerError, ConfigError, GroupFailed, WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
-from zkconsumer.produce.outgoing import Outgoing
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
 from zkconsumer.produce.topics import EnsuredTopic, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox

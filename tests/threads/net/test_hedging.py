@@ -3,7 +3,8 @@
 import socket
 
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection, Received
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.in_flight import Received
 from zkconsumer.net.tcp import TcpTransport
 from zkconsumer.wire.codec import encode_response
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

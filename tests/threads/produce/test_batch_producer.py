@@ -10,8 +10,8 @@ from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConfigError, LocalProtocolError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
-from zkconsumer.produce.outgoing import Outgoing
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
 from zkconsumer.produce.settings import ACKS_NONE, ProducerSettings
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec

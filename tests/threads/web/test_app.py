@@ -15,10 +15,11 @@ from zkconsumer.model import Broker
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, PartFailure
 from zkconsumer.web import app as app_module
 from zkconsumer.web.api_responses import HOUR_MS, POINTS_MAX
-from zkconsumer.web.app import Site, build_app
+from zkconsumer.web.app import build_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.guarding import Guard
 from zkconsumer.web.security import HEADERS, Hosts, Tokens
+from zkconsumer.web.site import Site
 from zkconsumer.web.znodes import ZnodeView
 from zkconsumer.zk.store import ZkStore
 

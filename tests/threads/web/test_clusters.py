@@ -8,9 +8,10 @@ from tests.support.asgi_client import Answered, ManualStates, NoPast, request
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import NOW_MS, STEPS, snapshot_at
 from zkconsumer.status.model import ClusterSnapshot
-from zkconsumer.web.app import Site, build_clusters_app
+from zkconsumer.web.app import build_clusters_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.security import Hosts, Tokens
+from zkconsumer.web.site import Site
 
 TOKEN = "0123456789abcdef-secret"
 

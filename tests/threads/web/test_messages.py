@@ -16,9 +16,10 @@ from zkconsumer.browse.message import BrowseResult, SeenMessage
 from zkconsumer.browse.query import MessageQuery
 from zkconsumer.errors import TransportError
 from zkconsumer.scope import ThreadScope
-from zkconsumer.web.app import Site, build_app, build_clusters_app
+from zkconsumer.web.app import build_app, build_clusters_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.security import Hosts, Tokens
+from zkconsumer.web.site import Site
 
 TOKEN = "0123456789abcdef-secret"
 SECRET = "4111-1111"

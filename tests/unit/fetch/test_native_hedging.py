@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.engines import IS_BUILT, needs_native
 from zkconsumer.errors import ConnectionLost
-from zkconsumer.net.connection import Received
 from zkconsumer.net.hedging import HedgePace
+from zkconsumer.net.in_flight import Received
 
 if IS_BUILT:
     from zkconsumer.fetch.native_loop import NativeFetchLoop, _DelegatedRequest, _End

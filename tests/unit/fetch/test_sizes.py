@@ -6,11 +6,12 @@ import pytest
 
 from tests.support.chunks import chunk_of, claim_of
 from tests.support.record_sets import records
-from zkconsumer.fetch.sizes import can_cut, cut_head, records_bytes
+from zkconsumer.fetch.sizes import can_cut, cut_head
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
+from zkconsumer.records.memory import records_bytes
 
 COUNT = 5_000
 

@@ -15,10 +15,10 @@ from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, Z
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.core.partition_state import PendingError
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
+from zkconsumer.records.memory import records_bytes
 
 SETTINGS = FetchSettings(fetch_bytes=1_000, growth_max_bytes=10_000)
 

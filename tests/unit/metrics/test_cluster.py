@@ -10,11 +10,10 @@ from zkconsumer.metrics.cluster import (
     ALWAYS_MEASURES,
     CLUSTER_MEASURES,
     ClusterMeasures,
-    Detail,
     cluster_families,
 )
 from zkconsumer.metrics.families import Measure
-from zkconsumer.metrics.measured import Measured
+from zkconsumer.metrics.measured import Detail, Measured
 from zkconsumer.status.lag import GroupLag
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupKind
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, ZkConsumerError
-from zkconsumer.net.connection import Received
 from zkconsumer.net.hedging import FIRST_HEDGE_DELAY_MS, HedgePace, TimeLimits, first_response
+from zkconsumer.net.in_flight import Received
 
 QUIET_MS = 2_000
 TIMEOUT_MS = 30_000

@@ -10,15 +10,10 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
-from zkconsumer.records.fetched import (
-    FetchedRecords,
-    IsolationLevel,
-    RecordOrigin,
-    RecordSlice,
-    decode_fetched,
-)
+from zkconsumer.records.consumer_record import RecordOrigin
+from zkconsumer.records.fetched import FetchedRecords, IsolationLevel, decode_fetched
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
-from zkconsumer.records.slices import FetchedDecoder
+from zkconsumer.records.slices import FetchedDecoder, RecordSlice
 from zkconsumer.records.transactions import Marker
 from zkconsumer.wire.messages.fetch import AbortedTransaction
 

@@ -10,8 +10,8 @@ from tests.support.queues import each_queue, new_queue
 from tests.support.record_sets import records
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record
+from zkconsumer.records.memory import records_bytes
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.queues import StreamQueue
 

@@ -6,7 +6,8 @@ from unittest.mock import patch
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import interfered
 from zkconsumer.model import Broker
-from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches, Registration
+from zkconsumer.zk.nodes import Registration
+from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches
 from zkconsumer.zk.store import Watch, ZkStore, ZNode
 
 WATCHES = GroupWatches(members=lambda *_: None, topics=lambda *_: None)

@@ -6,7 +6,9 @@ from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.zk.registry import GroupRegistry, Registered, Registration
+from zkconsumer.zk.group_values import Registered
+from zkconsumer.zk.nodes import Registration
+from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
 REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1)

@@ -21,7 +21,7 @@ from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output,
 from zkconsumer.cli.pipes import stop_ourselves, watching_reader
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.cli.tables import instant, table
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.scope import naps, wait_ms
@@ -109,19 +109,16 @@ class Following:
     Args:
         args: the arguments of the command.
         output: the output to print to.
-        clock: for ``--timeout-ms``.
 
     Attributes:
         count: the number of printed messages.
         scanned: the number of messages that were read.
     """
 
-    def __init__(
-        self, args: argparse.Namespace, output: Output, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, output: Output) -> None:
         self._args = args
         self._output = output
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._last_ms = self._clock.now_ms()
         self._notes: tuple[str, ...] = ()
         self._head = b""

@@ -9,7 +9,7 @@ from zkconsumer.cli.cluster_access import client_of, open_store, require_brokers
 from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cli.perf.measure import HasValue
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
@@ -199,7 +199,7 @@ class _Connected(PerfSource):
 
 
 @contextmanager
-def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[PerfSource]:
+def polled_source(options: PerfOptions) -> Iterator[PerfSource]:
     """Open all partitions of the topic, spread over several consumers; no group is joined.
 
     Raises:
@@ -227,16 +227,14 @@ def polled_source(options: PerfOptions, clock: Clock | None = None) -> Iterator[
             consumer.assign(mine)
             seek = consumer.seek_to_end if options.from_latest else consumer.seek_to_beginning
             seek(*mine)
-        yield _Polled(consumers, options, clock or SystemClock())
+        yield _Polled(consumers, options)
 
 
 class _Polled(PerfSource):
-    def __init__(
-        self, consumers: Sequence[KafkaConsumer], options: PerfOptions, clock: Clock
-    ) -> None:
+    def __init__(self, consumers: Sequence[KafkaConsumer], options: PerfOptions) -> None:
         self._consumers = consumers
         self._options = options
-        self._clock = clock
+        self._clock = SystemClock()
         self.streams = [self._lists(consumer) for consumer in consumers]
 
     def stop(self) -> None:

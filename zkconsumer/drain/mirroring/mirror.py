@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.drain import layout
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value
 from zkconsumer.drain.journal import BatchJournal
@@ -66,7 +66,6 @@ class KafkaLanding:
         *,
         read: "Callable[[BatchPlan], DataFrame]",
         count: "Callable[[BatchPlan, DataFrame], tuple[LandedPart, ...]]",
-        clock: Clock | None = None,
     ) -> None:
         self._storage = storage
         self._session = session
@@ -74,7 +73,7 @@ class KafkaLanding:
         self._cluster = TargetCluster(session, options)
         self._read = read
         self._count = count
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._pause = threading.Event()
 
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:

@@ -24,8 +24,6 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.store import FetchedOffset
 
-__all__ = ["MigratedGroup", "Migration", "MigrationRequest", "RollBackRun"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationRequest:

@@ -15,7 +15,7 @@ from zkconsumer.cli.offsets import migrate as offsets
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.migrate import MigratedGroup
+from zkconsumer.offsets.migration.group import MigratedGroup
 from zkconsumer.offsets.migration.plan import OffsetStorage
 
 A, B, GONE = (TopicPartition("t", number) for number in range(3))

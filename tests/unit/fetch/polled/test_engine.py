@@ -23,7 +23,7 @@ from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import AtOffset, PositionView
 from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.net.connection import InFlight, Received
+from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchRequest, FetchResponse
 
 QUICK = CoreFetchSettings(max_wait_ms=50, retry_backoff_ms=10, retry_backoff_max_ms=50, reset=None)

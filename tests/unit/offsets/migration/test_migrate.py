@@ -5,12 +5,8 @@ import pytest
 from tests.support.memory_offset_store import MemoryOffsetStore
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.migrate import (
-    MigratedGroup,
-    Migration,
-    MigrationRequest,
-    RollBackRun,
-)
+from zkconsumer.offsets.migration.group import MigratedGroup
+from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, RollBackRun
 from zkconsumer.offsets.migration.plan import Ahead, MigrationPlan, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack
 
