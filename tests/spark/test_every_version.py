@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.queries import committed_in_kafka
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.kraft_topics import create_topic
 from tests.support.written_records import HEADERS
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import Record, TimestampType, TopicPartition
@@ -75,7 +77,7 @@ def broker(request: pytest.FixtureRequest) -> Iterator[VersionedBroker]:
     """Give a broker of each version."""
     if request.param == "4.1":
         node: KraftNode = request.getfixturevalue("kraft")
-        yield VersionedBroker(node.bootstrap_servers, node.create_topic)
+        yield VersionedBroker(node.bootstrap_servers, partial(create_topic, node))
     else:
         broker_of: BrokerOf = request.getfixturevalue("broker_of")
         cluster = broker_of(request.param)

@@ -9,11 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import Final, Self
 
-from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import SandboxError
-from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.model import Broker
 from zkconsumer.sandbox import jars
-from zkconsumer.sandbox.broker_probe import request_view, response_to
+from zkconsumer.sandbox.broker_probe import request_view
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free
 from zkconsumer.sandbox.processes import SupervisedProcesses
@@ -21,8 +20,6 @@ from zkconsumer.sandbox.rendering import BROKER_MAIN, render_properties
 from zkconsumer.sandbox.server import Launcher, Server
 from zkconsumer.sandbox.tools import ScalaTool, ToolBox, ToolResult
 from zkconsumer.sandbox.versions import KafkaVersion
-from zkconsumer.sandbox.waiting import await_result
-from zkconsumer.wire.messages.topic_admin import CreateTopicsRequest, NewTopic
 
 KRAFT: Final = KafkaVersion(
     name="4.1.0",
@@ -39,11 +36,9 @@ KRAFT: Final = KafkaVersion(
 """The default release; not in ``VERSIONS``, whose releases all come with a ZooKeeper."""
 
 _CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
-_CREATE_TOPICS: Final = 2
-"""The first version of CreateTopics that Kafka 4 serves."""
 _HEAP_MB: Final = 320
 _LIMIT_MS: Final = 60_000
-"""The time limit of starting, of a tool, and of creating a topic."""
+"""The time limit of starting, and of a tool."""
 
 
 def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
@@ -107,26 +102,6 @@ class KraftNode:
     @property
     def _node(self) -> Broker:
         return Broker(1, LOOPBACK, self._port)
-
-    def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Create a topic; return when all its partitions have a leader.
-
-        Raises:
-            SandboxError: the topic can't be created; the message says why.
-        """
-        topic = NewTopic(name=name, num_partitions=partitions, replication_factor=1)
-        request = CreateTopicsRequest(topics=(topic,), timeout_ms=_LIMIT_MS)
-        response = response_to(request, self._node, _LIMIT_MS, version=_CREATE_TOPICS)
-        code = ErrorCode.UNKNOWN if response is None else response.topics[0].error_code
-        if code:
-            raise SandboxError(f"topic {name} was not created: {explained(code)}")
-        wanted = {TopicPartition(name, number) for number in range(partitions)}
-
-        def led() -> bool:
-            knowledge = request_view(self._node)
-            return knowledge is not None and wanted <= knowledge.leaders.keys()
-
-        await_result(led, timeout_ms=_LIMIT_MS, complaint=lambda: f"topic {name} has no leader")
 
     def start_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
         """Start one of Kafka's tools.

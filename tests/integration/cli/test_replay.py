@@ -11,6 +11,7 @@ import pytest
 
 from tests.support import warm
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.kraft_topics import create_topic
 from tests.support.set_producer import Producer
 from tests.support.traffic import write
 from tests.support.zk_tree import ZkTree, offset_path
@@ -216,7 +217,7 @@ def test_records_of_kafka_4_are_replayed_in_every_codec(
 ) -> None:
     """Kafka 4 serves none of the Fetch versions of 0.8; the record batches have magic 2."""
     topic = fresh_name("replay")
-    kraft.create_topic(topic)
+    create_topic(kraft, topic)
     for codec in ("zstd", "lz4"):
         kraft.run_tool(
             "org.apache.kafka.tools.ConsoleProducer",

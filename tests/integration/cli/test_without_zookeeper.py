@@ -16,6 +16,7 @@ from tests.support.bootstrap_only import (
     write_records,
 )
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.kraft_topics import create_topic
 from tests.support.served_page import served, until_read
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
@@ -56,7 +57,7 @@ class Watched(NamedTuple):
 def watched(kraft: KraftNode) -> Iterator[Watched]:
     """Create groups in each state on Kafka 4."""
     watched = Watched(kraft, *map(fresh_name, ("alone", "live", "left", "astray")))
-    kraft.create_topic(watched.topic, partitions=3)
+    create_topic(kraft, watched.topic, partitions=3)
     write_records(kraft, watched.topic, (30, 0, 12))
     commit_offsets(kraft, watched.left, {TopicPartition(watched.topic, 2): 5})
     commit_offsets(kraft, watched.astray, {TopicPartition(watched.topic, 0): 31})
@@ -330,7 +331,7 @@ def test_a_kafka_3_in_kraft_mode_has_no_zookeeper(
     topic, group = fresh_name("alone"), fresh_name("group")
     with KraftNode(version=kafka_version("3.9.1")) as node:
         where = ("--bootstrap-server", node.bootstrap_servers)
-        node.create_topic(topic)
+        create_topic(node, topic)
         write_records(node, topic, (6,))
         commit_offsets(node, group, {TopicPartition(topic, 0): 1})
         theirs = described_by_kafka(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import fresh_name
+from tests.support.kraft_topics import create_topic
 from tests.support.written_records import StoredFields, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -31,7 +32,7 @@ Settings = dict[str, Any]
 def topic(kraft: KraftNode) -> str:
     """Create a topic of two partitions, filled by Kafka's own producer."""
     name = fresh_name("kafka4")
-    kraft.create_topic(name, partitions=2)
+    create_topic(kraft, name, partitions=2)
     lines = b"".join(b"k%d\tv%d\n" % (number, number) for number in range(COUNT))
     keyed = ("--property", "parse.key=true")
     where = ("--bootstrap-server", kraft.bootstrap_servers, "--topic", name)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.kraft_topics import create_topic
 from tests.support.matrix import in_matrix
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, TopicPartition
@@ -55,6 +56,14 @@ def _brokers(cluster: Sandbox | KraftNode) -> Any:
     return [cluster._node] if isinstance(cluster, KraftNode) else cluster.brokers
 
 
+def create(cluster: Sandbox | KraftNode, topic: str) -> None:
+    """Create a topic with one partition."""
+    if isinstance(cluster, KraftNode):
+        create_topic(cluster, topic)
+    else:
+        cluster.create_topic(topic)
+
+
 def recreate(cluster: Sandbox | KraftNode, topic: str) -> None:
     """Delete the topic, create it again, and write ``NEW`` to it."""
     if isinstance(cluster, KraftNode):
@@ -70,14 +79,14 @@ def recreate(cluster: Sandbox | KraftNode, topic: str) -> None:
         wait_until(gone, what="the deletion")
     else:
         cluster.delete_topic(topic)
-    cluster.create_topic(topic)
+    create(cluster, topic)
     fill(cluster, topic, NEW)
 
 
 def former_topic(cluster: Any) -> str:
     """Create a topic with the values ``OLD``; return its name."""
     topic = fresh_name("again")
-    cluster.create_topic(topic)
+    create(cluster, topic)
     fill(cluster, topic, OLD)
     return topic
 

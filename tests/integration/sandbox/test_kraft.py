@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.kraft_topics import create_topic
 from tests.support.negotiating import TIMEOUT_MS, negotiate
 from zkconsumer.errors import SandboxError
 from zkconsumer.net.tcp import TcpConnector
@@ -15,9 +16,9 @@ TOOLS = "org.apache.kafka.tools"
 @pytest.mark.sandbox
 def test_what_is_written_is_read(kraft: KraftNode) -> None:
     """Kafka's own producer writes, and its own consumer reads."""
-    kraft.create_topic("sandbox-kraft", partitions=2)
+    create_topic(kraft, "sandbox-kraft", partitions=2)
     with pytest.raises(SandboxError, match="was not created: TOPIC_ALREADY_EXISTS"):
-        kraft.create_topic("sandbox-kraft")
+        create_topic(kraft, "sandbox-kraft")
     at = ("--bootstrap-server", kraft.bootstrap_servers, "--topic", "sandbox-kraft")
     kraft.run_tool(f"{TOOLS}.ConsoleProducer", *at, stdin=b"one\ntwo\n")
     limits = ("--from-beginning", "--max-messages", "2", "--timeout-ms", "30000")

@@ -5,6 +5,7 @@ from contextlib import closing
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.kraft_topics import create_topic
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
@@ -40,7 +41,7 @@ def test_on_brokers_of_the_zookeeper_era(broker_of: BrokerOf, version: str) -> N
 def test_on_kafka_4(kraft: KraftNode) -> None:
     """It serves none of the request versions that 0.8.2 has."""
     topic = fresh_name("progress")
-    kraft.create_topic(topic)
+    create_topic(kraft, topic)
     commit_and_read(topic, {"kafka.bootstrap.servers": kraft.bootstrap_servers})
 
 
