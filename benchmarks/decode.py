@@ -28,6 +28,8 @@ from functools import partial
 from unittest.mock import patch
 
 from tests.benchmarks.payloads import log_text
+from tests.support.chunks import claim_of
+from tests.support.native_chunks import cursor_on
 from zkconsumer.model import Record
 from zkconsumer.records import checksum, decode, keyed, legacy, unkeyed
 from zkconsumer.records.build import build_message_set
@@ -176,12 +178,7 @@ def by_walk(data: bytes) -> int:
 
 def by_messages(data: bytes) -> int:
     """Count all messages, made one at a time, and use each value."""
-    origin: _core.Origin[bytes, bytes] = _core.Origin("topic", 0)
-    count = 0
-    for run in runs_of(data).runs:
-        for message in run.messages(origin):
-            count += message.value is not None
-    return count
+    return sum(message.value is not None for message in cursor_on(claim_of(), data))
 
 
 def show(case: Case, medians: Mapping[str, float]) -> None:

@@ -1,8 +1,8 @@
 """Native chunks for tests: record sets put into a queue, as a native fetch loop does."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.support.record_sets import records
 from zkconsumer.clock import SystemClock
@@ -40,6 +40,28 @@ def cursor(
         key_decoder=None,
         value_decoder=None,
     )
+    return made
+
+
+def cursor_on(
+    claim: PartitionClaim,
+    data: bytes,
+    fetch_offset: int = 0,
+    *,
+    key_decoder: Callable[[bytes], Any] | None = None,
+    value_decoder: Callable[[bytes], Any] | None = None,
+) -> "NativeCursor[Any, Any]":
+    """Return a native cursor before the messages of a record set."""
+    core = import_module("zkconsumer.native._core")
+    queue = native_queue()
+    assert queue.native.put_set(claim, data, fetch_offset) is None
+    made: NativeCursor[Any, Any] = core.NativeCursor(
+        consumes_delivered=False,
+        lease=core.Lease(SystemClock()),
+        key_decoder=key_decoder,
+        value_decoder=value_decoder,
+    )
+    made.chunk = queue.head(0)
     return made
 
 

@@ -78,16 +78,6 @@ class DecodedMessage(Message[K, V]):
     """The same of a stream with decoders, which are called for each access."""
 
 @final
-class Messages(Generic[K, V]):
-    """Makes the messages of a run while it is iterated; key and value are copied then, once."""
-
-    @property
-    def next_offset(self) -> int:
-        """One past the last message handed over; at first the offset of the first."""
-    def __iter__(self) -> Iterator[Message[K, V]]: ...
-    def __next__(self) -> Message[K, V]: ...
-
-@final
 class Run:
     """Checked messages that lie back to back in one buffer, which lives as long as a run of it.
 
@@ -122,8 +112,6 @@ class Run:
         """Of the leader that wrote them; -1 if it is not known."""
     def split(self, max_bytes: int, max_count: int = ...) -> Run:
         """Take messages off the front: one, and more up to these bounds. The rest stays here."""
-    def messages(self, origin: Origin[K, V]) -> Messages[K, V]:
-        """Iterate as a stream's caller sees the messages."""
     def headers(self) -> dict[int, tuple[tuple[str, bytes | None], ...]]:
         """Make the headers of the messages that have some, by offset."""
     def records(self) -> list[Record]:

@@ -162,14 +162,6 @@ cdef class Run:
             _raise_broken()
         return head
 
-    def messages(self, Origin origin not None):
-        cdef Messages made = Messages.__new__(Messages)
-        made.run = self
-        made.origin = origin
-        made.cursor = zk_run_begin(&self.run)
-        made.next_offset = self.run.first_offset
-        return made
-
     def __iter__(self):
         return iter(self.records())
 
@@ -232,33 +224,3 @@ cdef inline Message _message(
     message.offset = offset
     message.origin = origin
     return message
-
-
-@cython.final
-cdef class Messages:
-    cdef Run run
-    cdef Origin origin
-    cdef zk_cursor cursor
-    cdef readonly int64_t next_offset
-
-    def __init__(self):
-        raise TypeError("use Run.messages")
-
-    def __iter__(self):
-        return self
-
-    @cython.critical_section
-    def __next__(self):
-        cdef zk_message found
-        cdef int64_t offset
-        cdef zk_cursor cursor = self.cursor
-        cdef zk_step step = zk_run_next(&cursor, &offset, &found)
-        if step != ZK_MESSAGE:
-            if step == ZK_RUN_BROKEN:
-                _raise_broken()
-            raise StopIteration
-        cdef Message message = _message(&self.run.run, offset, &found, self.origin)
-        # Nothing is called from here on: no signal handler can part the two.
-        self.cursor = cursor
-        self.next_offset = zk_behind(offset)
-        return message

@@ -2,7 +2,9 @@
 
 from importlib import import_module
 
+from tests.support.chunks import claim_of
 from tests.support.engines import needs_native
+from tests.support.native_chunks import cursor_on
 from tests.support.record_sets import decode
 from tests.unit.native.test_runs import runs_of
 from zkconsumer.model import Record
@@ -19,8 +21,9 @@ def test_the_last_offset_has_no_next_one() -> None:
     (run,) = runs_of(SET, fetch_offset=LAST - 1)
     assert run.last_offset == LAST
     core = import_module("zkconsumer.native._core")
-    messages = run.messages(core.Origin("t", 0))
-    assert [(message.offset, messages.next_offset) for message in messages] == [
+    claim = claim_of()
+    messages = cursor_on(claim, SET, LAST - 1)
+    assert [(message.offset, claim.delivered_offset) for message in messages] == [
         (LAST - 1, LAST),
         (LAST, LAST),
     ]

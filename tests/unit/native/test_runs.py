@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.chunks import claim_of
 from tests.support.engines import needs_native
+from tests.support.native_chunks import cursor_on
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set, wrap_message_set
@@ -187,16 +189,10 @@ def test_mutable_bytes_are_copied() -> None:
 
 def test_changed_bytes_are_refused() -> None:
     """Writing to bytes that were passed as read-only leads to an error, and not to a crash."""
-    core = import_module("zkconsumer.native._core")
     data = bytearray(build_message_set(MIXED))
     (run,) = runs_of(memoryview(data).toreadonly())
-    messages = run.messages(core.Origin("t", 0))
     data[:] = b"\x7f" * len(data)
-    uses: list[Callable[[], object]] = [
-        run.records,
-        lambda: run.split(1 << 20),
-        lambda: list(messages),
-    ]
+    uses: list[Callable[[], object]] = [run.records, lambda: run.split(1 << 20)]
     for use in uses:
         with pytest.raises(BufferError, match="changed"):
             use()
@@ -205,11 +201,13 @@ def test_changed_bytes_are_refused() -> None:
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_message_is_what_a_stream_yields(magic: int) -> None:
     """It has every attribute and the repr of ``MessageAndMetadata``."""
-    core = import_module("zkconsumer.native._core")
     some = records(3, 4, magic=magic)
-    (run,) = runs_of(build_message_set(some, magic=magic))
-    messages = run.messages(core.Origin("topic", 7, len, bytes.decode))
-    assert messages.next_offset == 3
+    messages = cursor_on(
+        claim_of(TopicPartition("topic", 7)),
+        build_message_set(some, magic=magic),
+        key_decoder=len,
+        value_decoder=bytes.decode,
+    )
     for record, found in zip(some, messages, strict=True):
         expected = MessageAndMetadata(TopicPartition("topic", 7), record, len, bytes.decode)
         public = [name for name in dir(expected) if not name.startswith("_")]
@@ -219,37 +217,31 @@ def test_a_message_is_what_a_stream_yields(magic: int) -> None:
             getattr(expected, name) for name in names
         ]
         assert repr(found) == repr(expected)
-        assert messages.next_offset == record.offset + 1
 
 
 def test_null_is_not_decoded() -> None:
     """As in Python, null stays None whatever the decoder; without decoders it returns bytes."""
-    core = import_module("zkconsumer.native._core")
-    (run,) = runs_of(build_message_set(MIXED))
-    decoded = [
-        (message.key, message.value) for message in run.messages(core.Origin("t", 0, len, len))
-    ]
+    data = build_message_set(MIXED)
+    decoding = cursor_on(claim_of(), data, key_decoder=len, value_decoder=len)
+    decoded = [(message.key, message.value) for message in decoding]
     assert decoded == [(3, 5), (None, 0), (0, None), (300, 900)]
-    plain = [(message.key, message.value) for message in run.messages(core.Origin("t", 0))]
+    plain = [(message.key, message.value) for message in cursor_on(claim_of(), data)]
     assert plain == [(record.key, record.value) for record in MIXED]
 
 
 def test_the_garbage_collector_does_not_track_messages() -> None:
     """They are not tracked, and what they hold is freed with them."""
-    core = import_module("zkconsumer.native._core")
-    (run,) = runs_of(build_message_set(MIXED))
-    origin = core.Origin("t", 0)
-    assert not gc.is_tracked(next(run.messages(origin)))
-    messages = run.messages(origin)
+    messages = cursor_on(claim_of(), build_message_set(MIXED))
     kept = [*messages]
-    del messages, run
+    assert not any(map(gc.is_tracked, kept))
+    del messages
     assert [message.raw_value for message in kept] == [record.value for record in MIXED]
 
 
 def test_runs_and_messages_come_from_the_core_only() -> None:
     """They can't be constructed from Python."""
     core = import_module("zkconsumer.native._core")
-    for kind in (core.Run, core.Message, core.Messages):
+    for kind in (core.Run, core.Message):
         with pytest.raises(TypeError):
             kind()
 
