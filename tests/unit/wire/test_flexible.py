@@ -155,12 +155,10 @@ def test_flexible_headers_end_with_tagged_fields() -> None:
 
 def test_api_versions_responses_have_the_old_header() -> None:
     """ApiVersions responses have the old header, as they are read before versions are known."""
-    response = ApiVersionsResponse(error_code=0, api_versions=())
+    response = ApiVersionsResponse(error_code=0, api_versions=(), zk_migration_ready=True)
     frame = encode_response(response, version=3, correlation_id=5)[4:]
-    assert frame == bytes.fromhex("00000005  0000 01 00000000 00")
+    assert frame == bytes.fromhex("00000005  0000 01 00000000 01 03 01 01")
     assert decode_response(ApiVersionsRequest, 3, frame) == (5, response)
-    tagged = bytes.fromhex("00000005  0000 01 00000000 01 03 01 01")
-    assert decode_response(ApiVersionsRequest, 3, tagged) == (5, response)
     request = ApiVersionsRequest(client_software_name="a", client_software_version="1")
     frame = encode_request(request, version=3, correlation_id=5, client_id="c")[4:]
     assert frame == bytes.fromhex("0012 0003 00000005 0001 63 00  0261 0231 00")

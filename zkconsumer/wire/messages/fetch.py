@@ -110,6 +110,14 @@ class CurrentLeader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotId:
+    """A snapshot of the cluster metadata log; never of a topic that a consumer reads."""
+
+    end_offset: Int64 = NO_OFFSET
+    epoch: Int32 = NO_EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AbortedTransaction:
     """An aborted transaction, from ``first_offset`` to its abort marker."""
 
@@ -119,6 +127,7 @@ class AbortedTransaction:
 
 NO_DIVERGENCE = DivergingEpoch()
 NO_NEW_LEADER = CurrentLeader()
+NO_SNAPSHOT = SnapshotId()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +146,7 @@ class FetchedPartition:
     log_start_offset: Annotated[Int64, Since(5)] = NO_OFFSET
     diverging_epoch: Annotated[DivergingEpoch, Since(12), Tagged(0)] = NO_DIVERGENCE
     current_leader: Annotated[CurrentLeader, Since(12), Tagged(1)] = NO_NEW_LEADER
+    snapshot_id: Annotated[SnapshotId, Since(12), Tagged(2)] = NO_SNAPSHOT
     aborted_transactions: Annotated[
         tuple[AbortedTransaction, ...] | None, NullSince(4), Since(4)
     ] = None
