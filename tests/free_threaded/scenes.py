@@ -6,18 +6,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from itertools import chain
+from itertools import chain, count
+from operator import length_hint
 from typing import Any
 
-from tests.support.native_chunks import cursor, native_queue, new_wakeup, set_of
+from tests.support.chunks import chunk_of
+from tests.support.log_broker import LogBroker
+from tests.support.log_readers import LogReader, native_reader
+from tests.support.native_chunks import cursor, native_queue, new_wakeup, offsets_in, set_of
 from tests.support.record_sets import records
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec, compress
+from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.streams.stream_queue import StreamQueue
 
 Body = Callable[[threading.Event], None]
 RECORDS_IN_SET = 200
@@ -47,7 +53,7 @@ def together(seconds: float, *bodies: Body) -> None:
 
 
 class ReadStream:
-    """A stream, its pump, and those who look at it: one who commits, one who gives claims up."""
+    """A stream, its pump, and who looks at it: who commits, gives claims up, and measures."""
 
     def __init__(self, number: int) -> None:
         self.partition = TopicPartition("t", number)
@@ -113,9 +119,16 @@ class ReadStream:
             self.queue.discard_inactive()
             self.claim = self.new_claim()
 
+    def measure(self, over: threading.Event) -> None:
+        """Ask what metrics ask, in any thread."""
+        while not over.is_set():
+            assert self.stream.delivered_counts().get("t", 0) >= 0
+            assert self.queue.chunk_count() <= 8
+            assert self.queue.native.claim_count
+
     def bodies(self) -> Iterator[Body]:
         """All that goes on."""
-        return iter((self.pump, self.iterate, self.commit, self.give_up))
+        return iter((self.pump, self.iterate, self.commit, self.give_up, self.measure))
 
 
 def streams(seconds: float, threads: int) -> int:
@@ -189,6 +202,7 @@ def iterations(seconds: float, threads: int) -> int:
         while not over.wait(0.0001):
             if (steps := consumer._walk.steps) is not None:
                 steps.take(1)
+                assert length_hint(steps) <= 50
                 steps.end()
             consumer._walk.steps = None
 
@@ -266,6 +280,107 @@ def leases(seconds: float, threads: int) -> int:
     return ends[0]
 
 
+def waiting_fetchers(seconds: float, threads: int) -> int:
+    """Python's fetchers wait for the room of a full queue of either kind; all of it arrives."""
+    queues = [FullQueue(native_queue(2)), FullQueue(ChunkQueue(2))]
+    for full in queues:
+        together(seconds / len(queues), *map(full.fetch, range(threads)), full.take, full.measure)
+    return sum(sum(full.taken.values()) for full in queues)
+
+
+class FullQueue:
+    """A queue that has no room for what its fetchers bring; ``taken`` is the end of each claim."""
+
+    def __init__(self, queue: StreamQueue) -> None:
+        self.queue = queue
+        self.taken: dict[PartitionClaim, int] = {}
+
+    def fetch(self, number: int) -> Body:
+        """Offer chunks of a record each, and wait to be told of the room for them."""
+        claim, capacity = (
+            PartitionClaim(TopicPartition("t", number), self.queue, None),
+            threading.Event(),
+        )
+
+        def run(over: threading.Event) -> None:
+            for at in count():
+                while not self.queue.offer(chunk_of(claim, [at]), capacity.set):
+                    while not capacity.wait(0.1):
+                        if over.is_set():
+                            return
+                    capacity.clear()
+
+        return run
+
+    def take(self, over: threading.Event) -> None:
+        """Take what is next; somebody always waits to put more."""
+        while not over.is_set():
+            item = self.queue.take(10_000)
+            assert isinstance(item, Chunk), "a fetcher was not told of the room"
+            assert offsets_in(item) == [self.taken.get(item.claim, 0)], "lost, or out of order"
+            self.taken[item.claim] = item.next_offset
+
+    def measure(self, over: threading.Event) -> None:
+        """Ask what metrics and memberships ask, in any thread."""
+        while not over.is_set():
+            assert self.queue.chunk_count() <= 2
+            assert self.queue.used_bytes() >= 0
+            self.queue.discard_inactive()
+
+
+def fetch_loops(seconds: float, threads: int) -> int:
+    """Native fetch loops over TCP: partitions are given up and added again, and loops stopped."""
+    received = 0
+    until = time.monotonic() + seconds  # noqa: TID251 - as above
+    with LogBroker(threads) as broker:
+        for log in broker.logs:
+            for number in range(50):
+                log.add([b"%d" % number] * 10)
+        while time.monotonic() < until:  # noqa: TID251
+            with native_reader(broker, max_chunks=4) as reader:
+                received += read_for_a_while(reader, min(seconds, 0.5))
+    return received
+
+
+def read_for_a_while(reader: LogReader, seconds: float) -> int:
+    """Read what a fetch loop brings, and return how many records that were."""
+    expected: dict[PartitionClaim, int] = {}
+    reader.add_all()
+
+    def take(over: threading.Event) -> None:
+        while not over.is_set():
+            item = reader.queue.take(20)
+            if isinstance(item, Chunk) and item.claim.active:
+                assert item.fetch_offset == expected.get(item.claim, 0), "lost, or out of order"
+                expected[item.claim] = item.next_offset
+
+    def move(over: threading.Event) -> None:
+        for at in count():
+            if over.wait(0.005):
+                return
+            reader.claims[at].active = False
+            reader.loop.wake()
+            reader.queue.discard_inactive()
+            reader.add(reader.claims[at].topic_partition.partition)
+
+    def measure(over: threading.Event) -> None:
+        while not over.wait(0.0005):
+            assert reader.queue.used_bytes() >= 0
+            assert reader.loop.partition_count() >= 0
+
+    together(seconds, take, move, measure)
+    return sum(expected.values())
+
+
 SCENES: dict[str, Callable[[float, int], int]] = {
-    scene.__name__: scene for scene in (streams, one_hand, iterations, decoding, leases)
+    scene.__name__: scene
+    for scene in (
+        streams,
+        one_hand,
+        iterations,
+        decoding,
+        leases,
+        waiting_fetchers,
+        fetch_loops,
+    )
 }

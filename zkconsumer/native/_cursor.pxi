@@ -122,14 +122,16 @@ cdef class NativeCursor:
 
     @property
     def chunk(self):
-        return self.current
+        with cython.critical_section(self):  # whoever measures asks while it is replaced
+            return self.current
 
     @chunk.setter
     def chunk(self, chunk):
         cdef Runs records = None
         cdef Progress progress = None
         cdef Origin origin = None
-        cdef zk_cursor cursor = self.cursor
+        cdef zk_cursor cursor
+        memset(&cursor, 0, sizeof(zk_cursor))
         if chunk is not None:
             held = chunk.records
             # Its claim may be given up in this moment, and its records discarded.

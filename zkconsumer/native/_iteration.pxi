@@ -36,6 +36,7 @@ cdef class Steps:
         with cython.critical_section(self):
             return self.records[self.at - 1] if self.at else None
 
+    @cython.critical_section
     def __length_hint__(self):
         return len(self.records) - self.at
 

@@ -2,7 +2,6 @@
 
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport int16_t
-from libc.string cimport memset
 
 cdef extern from "pump.h" nogil:
     ctypedef struct zk_set:

@@ -173,7 +173,7 @@ cdef class Queue:
 
     def wait_for_capacity(self, on_capacity):
         # A producer may try at every turn while the stream is idle: register it once.
-        if on_capacity not in list(self.waiters):
+        if on_capacity not in self.waiters.copy():  # see chunk_queue
             self.waiters.append(on_capacity)
 
     def notify_capacity(self):
@@ -211,7 +211,8 @@ cdef class Queue:
 
     @property
     def claim_count(self):
-        return len(self.claims)
+        with cython.critical_section(self):
+            return len(self.claims)
 
     def add(self, item, Progress claim, size_t size_bytes):
         cdef zk_runs none

@@ -2,7 +2,8 @@
 
 There is no counter of chunks or bytes that could go wrong: both are summed over the queue and the
 chunk being read. So bytes are freed by forgetting a chunk, which is a single store and may be
-repeated. The queue relies on single operations of ``deque`` being atomic.
+repeated. The queue relies on single operations of ``deque`` being atomic: ``copy`` is; without a
+GIL ``list`` of it is not, and fails if another thread changes the deque.
 """
 
 import sys
@@ -67,19 +68,19 @@ class PythonStore:
     def wait_for_capacity(self, on_capacity: Callable[[], None]) -> None:
         """See ``_core.Queue``."""
         # A producer may try at every turn while the stream is idle: register it once.
-        if on_capacity not in list(self.waiters):
+        if on_capacity not in self.waiters.copy():
             self.waiters.append(on_capacity)
 
     @property
     def chunk_count(self) -> int:
         """See ``_core.Queue``."""
-        return sum(isinstance(item, Chunk) and item.claim.active for item in list(self._items))
+        return sum(isinstance(item, Chunk) and item.claim.active for item in self._items.copy())
 
     @property
     def used_bytes(self) -> int:
         """See ``_core.Queue``."""
         # In this order, so that a chunk removed meanwhile counts twice, rather than not at all.
-        queued = sum(item.size_bytes for item in list(self._items) if isinstance(item, Chunk))
+        queued = sum(item.size_bytes for item in self._items.copy() if isinstance(item, Chunk))
         pending = self._pending
         return queued + (pending.size_bytes if pending is not None else 0)
 
@@ -151,7 +152,7 @@ class PythonStore:
 
     def named_items(self) -> list[Item]:
         """See ``_core.Queue``."""
-        return list(self._items)
+        return list(self._items.copy())
 
     def discard(self) -> None:
         """See ``_core.Queue``: calls the waiters, since bytes may have been freed."""
