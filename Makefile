@@ -252,9 +252,10 @@ races-native: $(STAMP)
 	$(PY) -m tests.races $(if $(PLANTS),--plants)
 
 # Threads without a GIL between them, by the interpreter given, which must have none:
-# make free-threaded PYTHON=python3.14t SECONDS=60
+# make free-threaded PYTHON=python3.14t SECONDS=60. With TSAN=1 data races are looked for, by one that clang
+# built with --disable-gil --with-thread-sanitizer, and whose sources are still where it was built.
 free-threaded:
-	scripts/free-threaded $(or $(PYTHON),python3.14t) --seconds $(SECONDS)
+	TSAN=$(TSAN) scripts/free-threaded $(or $(PYTHON),python3.14t) --seconds $(SECONDS)
 
 # The native core as an ARM machine runs it, in an emulator, compared with this machine.
 ARM_TOOLS := gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
