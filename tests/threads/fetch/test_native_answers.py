@@ -14,9 +14,8 @@ pytestmark = needs_native_engine
 
 def test_a_connection_cut_at_any_byte_of_a_response_loses_and_repeats_nothing() -> None:
     """A partial response is ignored; the next connection goes on where the queue ends."""
-    cut = 0
-    is_whole = False
-    while not is_whole:
+    cut = largest = 0
+    while cut <= largest:
         with LogBroker(2) as broker:
             for log in broker.logs:
                 log.add([b"abc"])
@@ -28,7 +27,8 @@ def test_a_connection_cut_at_any_byte_of_a_response_loses_and_repeats_nothing() 
                 received = reader.read_all()
             assert [len(received[number].records) for number in range(2)] == [1, 1]
             assert lost_early(reader) == []
-            is_whole = cut == whole[0]
+            # Of one partition, if the other was added after the request: no reason to end.
+            largest = max(largest, whole[0])
             cut += 1
     assert cut > 100
 
