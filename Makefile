@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests test-versions test-spark-versions test-spark-own test-airflow test-hdfs test-lakehouse pure-tests pure-alone side-by-side installed-core installed-packages test-busy properties simulate chaos \
-	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain drain-kills mutants history-full kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror mirror-traps bench-drain bench-import drain-kills mutants history-full kafka-python-tests golden generated docs sbom manual races-native free-threaded arm wheel wheels clean
 
 # Modules are compiled when they are first loaded, as few of all that is installed ever are.
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
@@ -315,6 +315,10 @@ bench-spark: $(STAMP)
 # The poll API beside kafka-python and confluent-kafka on a broker 3.9.1: 25 minutes.
 bench-poll: $(STAMP)
 	$(PY) -m tests.benchmarks.poll $(ARGS)
+
+# How long a program waits for our import, beside kafka-python's and confluent-kafka's: half a minute.
+bench-import: $(STAMP)
+	$(PY) -m tests.benchmarks.imports $(ARGS)
 
 # Whole drains, landed and proven: the local engine beside Spark with ours and with its own source.
 # More than an hour, 20 GB of disk: make bench-drain ARGS="--quick"
