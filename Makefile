@@ -252,8 +252,8 @@ races-native: $(STAMP)
 	$(PY) -m tests.races $(if $(PLANTS),--plants)
 
 # Threads without a GIL between them, by the interpreter given, which must have none:
-# make free-threaded PYTHON=python3.14t SECONDS=60. With TSAN=1 data races are looked for, by one that clang
-# built with --disable-gil --with-thread-sanitizer, and whose sources are still where it was built.
+# make free-threaded PYTHON=python3.14t SECONDS=60. With TSAN=1 it looks for data races; the interpreter
+# must be built by clang with --disable-gil --with-thread-sanitizer, and its sources still be in place.
 free-threaded:
 	TSAN=$(TSAN) scripts/free-threaded $(or $(PYTHON),python3.14t) --seconds $(SECONDS)
 
@@ -316,7 +316,7 @@ bench-spark: $(STAMP)
 bench-poll: $(STAMP)
 	$(PY) -m tests.benchmarks.poll $(ARGS)
 
-# How long a program waits for our import, beside kafka-python's and confluent-kafka's: half a minute.
+# The time of our import, beside those of kafka-python and confluent-kafka: half a minute.
 bench-import: $(STAMP)
 	$(PY) -m tests.benchmarks.imports $(ARGS)
 

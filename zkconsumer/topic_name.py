@@ -1,4 +1,4 @@
-"""Tell which names Kafka accepts for a topic. Pure."""
+"""Checks names of topics by Kafka's rule. Pure."""
 
 import re
 from typing import TypeGuard

@@ -1,6 +1,6 @@
-"""``python -m tests.benchmarks.imports``: how long clients take to import, in fresh processes.
+"""``python -m tests.benchmarks.imports``: the import times of clients, in fresh processes.
 
-All take turns; the first process of each, which writes bytecode, does not count.
+They alternate; the first process of each, which writes bytecode, does not count.
 """
 
 import argparse

@@ -59,7 +59,7 @@ def rate(threads: int) -> tuple[float, float]:
     """
     data = set_of(range(RECORDS))
     starts: list[float] = []
-    # Whoever comes last takes the time: a main thread that has to wait for a core took it too late.
+    # The last thread to arrive reads the clock: a main thread that waits for a core would be late.
     begin = threading.Barrier(threads, lambda: starts.append(time.monotonic()))  # noqa: TID251
 
     def draw() -> None:

@@ -53,7 +53,7 @@ def together(seconds: float, *bodies: Body) -> None:
 
 
 class ReadStream:
-    """A stream, its pump, and who looks at it: who commits, gives claims up, and measures."""
+    """A stream with its pump, and the bodies of threads that commit, revoke claims and measure."""
 
     def __init__(self, number: int) -> None:
         self.partition = TopicPartition("t", number)
@@ -120,7 +120,7 @@ class ReadStream:
             self.claim = self.new_claim()
 
     def measure(self, over: threading.Event) -> None:
-        """Ask what metrics ask, in any thread."""
+        """Read what metrics read, in any thread."""
         while not over.is_set():
             assert self.stream.delivered_counts().get("t", 0) >= 0
             assert self.queue.chunk_count() <= 8
@@ -281,7 +281,7 @@ def leases(seconds: float, threads: int) -> int:
 
 
 def waiting_fetchers(seconds: float, threads: int) -> int:
-    """Python's fetchers wait for the room of a full queue of either kind; all of it arrives."""
+    """Python's fetchers wait for capacity of a full queue of either kind; no chunk is lost."""
     queues = [FullQueue(native_queue(2)), FullQueue(ChunkQueue(2))]
     for full in queues:
         together(seconds / len(queues), *map(full.fetch, range(threads)), full.take, full.measure)
@@ -289,14 +289,14 @@ def waiting_fetchers(seconds: float, threads: int) -> int:
 
 
 class FullQueue:
-    """A queue that has no room for what its fetchers bring; ``taken`` is the end of each claim."""
+    """A queue that is too small for its fetchers; ``taken`` is the next offset of each claim."""
 
     def __init__(self, queue: StreamQueue) -> None:
         self.queue = queue
         self.taken: dict[PartitionClaim, int] = {}
 
     def fetch(self, number: int) -> Body:
-        """Offer chunks of a record each, and wait to be told of the room for them."""
+        """Offer chunks of one record each, and wait for ``on_capacity`` while the queue is full."""
         claim, capacity = (
             PartitionClaim(TopicPartition("t", number), self.queue, None),
             threading.Event(),
@@ -313,15 +313,15 @@ class FullQueue:
         return run
 
     def take(self, over: threading.Event) -> None:
-        """Take what is next; somebody always waits to put more."""
+        """Take the next chunk; some fetcher is always waiting to put more."""
         while not over.is_set():
             item = self.queue.take(10_000)
-            assert isinstance(item, Chunk), "a fetcher was not told of the room"
+            assert isinstance(item, Chunk), "a fetcher was not notified of capacity"
             assert offsets_in(item) == [self.taken.get(item.claim, 0)], "lost, or out of order"
             self.taken[item.claim] = item.next_offset
 
     def measure(self, over: threading.Event) -> None:
-        """Ask what metrics and memberships ask, in any thread."""
+        """Call what metrics and memberships call, in any thread."""
         while not over.is_set():
             assert self.queue.chunk_count() <= 2
             assert self.queue.used_bytes() >= 0
@@ -343,7 +343,7 @@ def fetch_loops(seconds: float, threads: int) -> int:
 
 
 def read_for_a_while(reader: LogReader, seconds: float) -> int:
-    """Read what a fetch loop brings, and return how many records that were."""
+    """Read the records of a fetch loop, and return how many there were."""
     expected: dict[PartitionClaim, int] = {}
     reader.add_all()
 

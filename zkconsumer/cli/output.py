@@ -86,7 +86,7 @@ def show(text: str) -> None:
 
 
 def show_as_original(text: str) -> None:
-    """Print to the byte what an original tool prints; on a terminal, escaped between tabs."""
+    """Print an original tool's output byte for byte; on a terminal, escape control characters."""
     if sys.stdout.isatty():
         text = _WITHIN_LAYOUT.sub(lambda found: printable(found[0]), text)
     show(text)

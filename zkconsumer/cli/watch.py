@@ -88,7 +88,7 @@ def _watch(args: argparse.Namespace, settings: NotifySettings) -> int:
             on_change=lambda state, _rebalances: notifier.take(state),
             on_death=ended.put,
         )
-        targets = ", ".join(route.name for route in settings.routes) or "nobody else"
+        targets = ", ".join(route.name for route in settings.routes) or "none"
         print(f"watching {printable(args.address)}; notified targets: {targets}", flush=True)
         watch.start()
         try:

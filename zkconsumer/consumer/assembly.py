@@ -226,7 +226,7 @@ class _Wiring:
             return zookeeper.member(session, self._wakeup.signal)
         if config.group_id is None:
             return NoGroup(session, self._view)
-        # A fifth of the import time, for groups alone; loaded here, so that no poll waits for it.
+        # A fifth of the import, needed by groups only; loaded here, so that no poll waits for it.
         from zkconsumer.consumer.coordinator_group import coordinator_member  # noqa: PLC0415
 
         return coordinator_member(

@@ -163,7 +163,8 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
             partitions: all partitions to read; their topics need not exist yet.
 
         Raises:
-            IllegalState: topics are subscribed, or another thread is in a call of this consumer.
+            IllegalState: topics are subscribed, or another thread is in a call of this consumer, or
+                this is its listener during ``unsubscribe``.
             ConfigError: an item is no partition.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.

@@ -143,13 +143,15 @@ class PollSession:
             self._watch()
 
     def _check_not_leaving(self) -> None:
-        """Refuse what a listener chooses to read: it would be cleared, but the group would know it.
+        """Refuse a subscription or an assignment by a listener of ``unsubscribe``.
+
+        It would be cleared here, while the group would go on having it.
 
         Raises:
-            IllegalState: ``unsubscribe`` is under way.
+            IllegalState: ``unsubscribe`` is in progress.
         """
         if self._is_unsubscribing:
-            raise IllegalState("unsubscribe() is under way: subscribe when it has returned")
+            raise IllegalState("unsubscribe() is in progress: subscribe when it has returned")
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
         """Leave the group; with ``commit`` and automatic commits, commit the records handed out."""

@@ -184,7 +184,7 @@ class PythonFetchLoop:
             self._wait(wait)
 
     def _asks_early(self, _connection: NegotiatedConnection) -> bool:
-        """Return whether nothing else comes first: added partitions, lookups, or a stop."""
+        """Return whether nothing comes first: added partitions, lookups of positions, a stop."""
         return self._added == self._taken and not self._is_asking and not self._stopping
 
     def _wait(self, wait: Wait) -> None:

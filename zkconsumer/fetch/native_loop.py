@@ -142,7 +142,8 @@ class NativeFetchLoop(PythonFetchLoop):
             self._pump.close()
 
     def _asks_early(self, connection: NegotiatedConnection) -> bool:
-        # The pump is delegated a connection without a request in flight, and has early requests.
+        # A connection is delegated to the pump only without a request in flight; the pump sends its
+        # own early requests.
         return not connection.has_descriptor and super()._asks_early(connection)
 
     def _turn(self) -> None:

@@ -73,17 +73,17 @@ class StreamPartition:
 
 
 class QueueCapacity:
-    """Track the capacity of queues during one turn; see ``FetchBounds``.
+    """Track which queues have capacity, turn by turn; see ``FetchBounds``.
 
-    An early response to a set that still waits for capacity is dropped, since no second one may
-    wait here. So a request is early only for queues that took the last few responses at once.
+    An early response is dropped if the set before it still waits for capacity, since no second set
+    may wait here. So requests are early only for queues that took the last few responses at once.
     """
 
     def __init__(self, on_capacity: Callable[[], None]) -> None:
         self.busy: set[ChunkSink] = set()
         self.served: set[ChunkSink] = set()
-        self._expecting: dict[ChunkSink, bool] = {}  # whether more may be requested for it
-        self._flowing: dict[ChunkSink, int] = {}
+        self._expecting: dict[ChunkSink, bool] = {}  # of sets to unpack: may more be requested?
+        self._flowing: dict[ChunkSink, int] = {}  # responses in a row that it took at once
         self._on_capacity = on_capacity
 
     def begin_turn(self, busy: Iterable[ChunkSink]) -> None:
@@ -102,7 +102,7 @@ class QueueCapacity:
             self._expecting[sink] = is_flowing and self.has_capacity(sink)
 
     def takes_more(self, sink: ChunkSink) -> bool:
-        """Return whether a queue has nothing waiting, and likely nothing after the next sets."""
+        """Return whether nothing waits for a queue, nor is likely to after the next sets."""
         return sink not in self.busy and self._expecting.get(sink, True)
 
     def has_capacity(self, sink: ChunkSink) -> bool:

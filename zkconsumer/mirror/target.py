@@ -51,7 +51,7 @@ class Target:
 
     Args:
         wait: sleeps for a number of milliseconds, or less if the mirror ends.
-        clock: for the age of what is known; None: the system's.
+        clock: the time source for the age of metadata; None: the system's.
     """
 
     def __init__(
@@ -99,7 +99,8 @@ class Target:
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
         """Return the partitions of a topic; create it if it is missing and creation is enabled.
 
-        Those that are added later are known after ``MAX_AGE_MS``, or once the source has more.
+        Partitions that are added later are noticed after ``MAX_AGE_MS``, or once the source has
+        more than the target.
 
         Args:
             topic: its name in the target.
@@ -134,9 +135,10 @@ class Target:
         return tuple(sorted(found))
 
     def _refresh_partitions(self, topic: str, known: _Topic) -> tuple[int, ...]:
-        """Return the partitions of a topic, more than are known, or those that are known.
+        """Return the partitions of a topic if it has more than are known; else the known ones.
 
-        Fewer are those of a broker that has just started, or of a new topic of the same name.
+        A broker that has just started may report fewer, and so does one after the topic was
+        created again.
         """
         try:
             found = self._read_partitions(topic)

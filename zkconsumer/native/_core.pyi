@@ -268,8 +268,8 @@ class Wakeup:
 class Runs(Sequence[Record]):
     """Runs of one partition: of a chunk, or taken of what was fetched; immutable.
 
-    As a sequence it creates its records again each time, and all of them for a single one. For the
-    rest see ``records.slices.RecordSlice``.
+    As a sequence it creates its records again each time, and all of them even for a single one. For
+    the rest see ``records.slices.RecordSlice``.
     """
 
     @property

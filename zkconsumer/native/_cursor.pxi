@@ -122,7 +122,7 @@ cdef class NativeCursor:
 
     @property
     def chunk(self):
-        with cython.critical_section(self):  # whoever measures asks while it is replaced
+        with cython.critical_section(self):  # metrics read it while it is replaced
             return self.current
 
     @chunk.setter

@@ -6,7 +6,7 @@ from zkconsumer.errors import ConnectionLost
 
 
 class ClosedOnCredentials(ConnectionLost):
-    """An old broker closed the connection after our token: most likely, it refused it."""
+    """An old broker closed the connection after our token: most likely it refused the token."""
 
 
 class Mechanism(Protocol):

@@ -73,8 +73,8 @@ KEYS: Final[tuple[ConfigKey, ...]] = (
         "How long `send` and `partitions_for` wait for the topic's metadata, and for buffer memory."
     ),
     ConfigKey("allow.auto.create.topics", "bool", default=True, since="0.11.0").means(
-        "Whether brokers with automatic topic creation create a missing topic; not requested of "
-        "older ones."
+        "Whether brokers with automatic topic creation may create a missing topic. If false, "
+        "brokers before 0.11 are never sent its name, which alone would create it."
     ),
     ConfigKey("metadata.max.age.ms", "int", default=300_000, low=1, since="0.8.2").means(
         "How often to look for new partitions. A new leader is noticed at once."

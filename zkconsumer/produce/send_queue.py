@@ -190,7 +190,7 @@ class SendQueue:
     def _taken(self, partition: _Partition) -> list[Outgoing]:
         taken: list[Outgoing] = []
         limit = _BATCHES_IN_FLIGHT * self._limits.batch_size
-        # A record larger than a batch is one of its own.
+        # A record larger than a batch makes a batch of its own, which must not wait for the others.
         while partition.waiting and (
             partition.in_flight_bytes < limit or len(partition.in_flight) < _BATCHES_IN_FLIGHT
         ):

@@ -99,7 +99,7 @@ def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
             packer = zlib.compressobj(wbits=_GZIP_WINDOW)
             return packer.compress(data) + packer.flush()
         case Codec.SNAPPY:
-            import snappy  # noqa: PLC0415 - the native core decompresses without
+            import snappy  # noqa: PLC0415 - the native core decompresses itself
 
             size = xerial.BLOCK_BYTES
             starts = range(0, len(data), size)
@@ -140,7 +140,7 @@ def _gunzip(data: bytes, max_bytes: int) -> bytes:
 
 
 def _unsnap(data: bytes, max_bytes: int) -> bytes:
-    import snappy  # noqa: PLC0415 - as above
+    import snappy  # noqa: PLC0415 - as in ``compress``
 
     output = BoundedOutput(max_bytes)
     for block in xerial.blocks_in(data):

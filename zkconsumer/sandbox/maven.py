@@ -85,7 +85,7 @@ def context(cache: Path, repository: str | None) -> "MavenContext":
     """Return jgo's access to a repository.
 
     Args:
-        cache: the folder of what it downloads.
+        cache: the folder to download to.
         repository: the repository's URL, None for Maven Central.
 
     Raises:

@@ -162,7 +162,7 @@ class _ColumnDecoder:
 
     @contextmanager
     def _decoding(self) -> Iterator[ValueDecoding]:
-        """Take what no other thread uses, since it may wait for a schema; keep it for later."""
+        """Lend a decoder that no other thread uses, since it may wait for a schema; keep it."""
         key = (self.reader, self.registry, tuple(sorted(self.options.items())))
         with _lock:
             idle = _idle.get(key)
@@ -185,7 +185,7 @@ class _ColumnDecoder:
 
 _MOST_COLUMNS: Final = 100
 _idle: Final[dict[Any, list[ValueDecoding]]] = {}
-"""What decoded each column before, with the schemas that it met; one for each thread at a time."""
+"""The unused decoders of each column, with the schemas they have met; each serves one thread."""
 _lock: Final = threading.Lock()
 
 

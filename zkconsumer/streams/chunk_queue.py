@@ -2,8 +2,8 @@
 
 There is no counter of chunks or bytes that could go wrong: both are summed over the queue and the
 chunk being read. So bytes are freed by forgetting a chunk, which is a single store and may be
-repeated. The queue relies on single operations of ``deque`` being atomic: ``copy`` is; without a
-GIL ``list`` of it is not, and fails if another thread changes the deque.
+repeated. The queue relies on single operations of ``deque`` being atomic: ``copy`` is; ``list``
+of it is not without a GIL, and fails if another thread changes the deque meanwhile.
 """
 
 import sys

@@ -345,7 +345,7 @@ class _Events:
         kind, _, group_id = group.partition("/")
         key = GroupKey(GroupKind(kind), group_id) if group_id and kind in set(GroupKind) else None
         if group and key is None:
-            wrong = "group must be zookeeper/ or coordinator/, and the group's id\n"
+            wrong = "group must be zookeeper/ or coordinator/, followed by the group's id\n"
             await PlainTextResponse(wrong, 400)(scope, receive, send)
             return
         seen = request.headers.get("last-event-id", request.query_params.get("seen", ""))

@@ -1,4 +1,4 @@
-"""Paces kazoo's warnings: a connection that breaks ten times a second makes two each time.
+"""Paces kazoo's warnings: a connection that breaks ten times a second causes two each time.
 
 Our own events tell which member's connection broke, and how often.
 """
@@ -14,7 +14,7 @@ NAME: Final = "kazoo.client.zkconsumer"
 
 
 class WarningPace(logging.Filter):
-    """Passes each kind of warning once a minute; in between it counts as debugging. Thread: any.
+    """Passes each kind of warning once a minute, and lowers repeats to DEBUG. Thread: any.
 
     Args:
         clock: the time source; None: the system's.
@@ -30,7 +30,7 @@ class WarningPace(logging.Filter):
         if record.levelno != logging.WARNING:
             return True
         now_ms = self._clock.now_ms()
-        passed_ms = self._passed_ms.get(record.msg)  # without its arguments: there are few
+        passed_ms = self._passed_ms.get(record.msg)  # not yet formatted, so there are few
         if passed_ms is None or now_ms - passed_ms >= EVERY_MS:
             self._passed_ms[record.msg] = now_ms
             return True

@@ -124,7 +124,7 @@ def test_a_partition_that_is_added_is_in_the_next_request(start: int | None) -> 
 
 
 def test_no_request_is_early_while_a_partition_is_being_added() -> None:
-    """It came during the wait for the last response, and belongs into the next request."""
+    """It was added during the wait for the last response, and belongs in the next request."""
     with FetchBench() as bench:
         loop = bench.loop()
         connection = bench.dial(bench.brokers[0].address)

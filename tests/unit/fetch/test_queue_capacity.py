@@ -1,4 +1,4 @@
-"""Which queues are requested early for: those that took the last responses at once."""
+"""Early requests are only for queues that took the last responses at once."""
 
 from tests.support.chunks import ListSink
 from zkconsumer.fetch.claim import ChunkSink
@@ -13,7 +13,7 @@ class Turns:
         self._sinks = sinks
 
     def turn(self, *busy: ChunkSink) -> list[bool]:
-        """Take a turn before which these queues were full; return who is requested early for."""
+        """Take a turn with these queues full before it; return which ones get early requests."""
         self.capacity.begin_turn(busy)
         bounds = [QueueBounds(self.capacity, sink) for sink in self._sinks]
         for bound in bounds:
@@ -42,7 +42,7 @@ def test_nothing_is_requested_early_for_a_full_queue() -> None:
 
 
 def test_a_queue_without_a_set_is_requested_for_as_ever() -> None:
-    """Nothing of it can be in the way."""
+    """No set of it can stay packed."""
     capacity = QueueCapacity(lambda: None)
     sink = ListSink()
     assert QueueBounds(capacity, sink).size_at(0) > 0

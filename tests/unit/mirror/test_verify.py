@@ -1,4 +1,4 @@
-"""What ``mirror verify`` asks of the clusters that it compares."""
+"""The requests of ``mirror verify`` to the clusters that it compares."""
 
 from collections.abc import Mapping
 from pathlib import Path

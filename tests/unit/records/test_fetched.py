@@ -159,7 +159,7 @@ def test_the_size_of_a_truncated_set_is_returned(decode: FetchedDecoder) -> None
 
 @engines
 def test_joined_slices_are_one_slice(decode: FetchedDecoder) -> None:
-    """Headers and epochs are indexed through."""
+    """Indexes of headers and epochs count through all of them."""
     epochs = (3, 3, 4)
     slices = [
         fetched(

@@ -1,6 +1,6 @@
-"""The strategies by their names in ``partition.assignment.strategy``; ``assignors`` computes them.
+"""The strategies by their names in ``partition.assignment.strategy``.
 
-A configuration needs the names alone, so this module loads no assignor.
+Their functions are in ``assignors``: a configuration needs only the names.
 """
 
 from collections.abc import Iterable, Mapping

@@ -30,8 +30,8 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupS
 from zkconsumer.zk.paths import GroupPaths
 
 FEW_GROUPS: Final = 20
-"""The maximum number of doubtful groups to read by themselves, unless they are named: a partial
-read has little time."""
+"""The maximum number of doubtful groups, unless they are named, to read without the rest of the
+cluster: a partial read has little time."""
 _WHOLE = whole_number("is not a whole number", least=0, digits=18)
 
 DESCRIPTION = """\

@@ -149,8 +149,8 @@ def _add_sizes(reading: argparse._ArgumentGroup) -> None:
         type=_COUNT,
         metavar="BYTES",
         help=(
-            "the number of bytes that a request fetches of each partition (default: "
-            f"{_FETCH_SIZE}, and more of those that lag far behind)"
+            "the number of bytes to fetch of each partition per request (default: "
+            f"{_FETCH_SIZE}; more for those that lag far behind)"
         ),
     )
     reading.add_argument(
@@ -245,7 +245,7 @@ def _file_of(args: argparse.Namespace) -> dict[str, str]:
 
 
 def _fetch_size(args: argparse.Namespace, file: Mapping[str, str]) -> int:
-    """Return the fetch size to report; it grows unless it is given."""
+    """Return the fetch size to report: the given one, or the default."""
     given = args.fetch_size or file.get(_FETCH_SIZE_KEYS[args.zookeeper is not None], "")
     return int(given) if str(given).isdecimal() else _FETCH_SIZE
 
@@ -260,7 +260,7 @@ def _opening(
     """
     sizes = {}
     if args.fetch_size is not None:
-        # Only then: a fetch size that is given does not grow.
+        # Only if given: an explicit fetch size does not grow for partitions that lag far behind.
         sizes[_FETCH_SIZE_KEYS[args.zookeeper is not None]] = str(args.fetch_size)
     if args.zookeeper is not None:
         own = {

@@ -107,7 +107,7 @@ class FetchConnection:
 
     Attributes:
         broker: the broker.
-        asks_early: see ``AsksEarly``; always, unless its owner decides.
+        asks_early: see ``AsksEarly``; its owner may replace the default, which is always True.
         exchange: its connection, for requests between two turns.
         failure: the failure since the last valid response; None: none.
     """
@@ -140,7 +140,7 @@ class FetchConnection:
 
     @property
     def has_early(self) -> bool:
-        """Whether a request is in flight, whose response is the next turn's."""
+        """Whether an early request is in flight; the next turn takes its response."""
         return self._early is not None
 
     def stop(self) -> None:
@@ -475,7 +475,8 @@ def _arriving(requested: PartitionRequest, part: FetchedPartition, *, may_wait: 
     Args:
         requested: its request.
         part: its part of the response.
-        may_wait: whether the broker may wait for data meanwhile; else the log must have more.
+        may_wait: whether the next request may wait at the broker for data; if not, the log must
+            have more than this set.
     """
     ahead = look_ahead(part.records, requested.start.offset)
     last_offset = part.high_watermark if may_wait else part.high_watermark - 1

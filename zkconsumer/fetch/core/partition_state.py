@@ -89,7 +89,7 @@ class FetchBounds(Protocol):
         ...
 
     def expect_set(self) -> None:
-        """Record that a set is about to be unpacked; what is requested now follows it."""
+        """Record that a set is about to be unpacked; a request planned now is for what follows."""
         ...
 
     def learn(self, start: int, stop: int, size_bytes: int) -> None:

@@ -98,7 +98,8 @@ def plan_fetch(
     sizes, held_count = _sizes(states, found, came, has_hard_bounds=has_hard_bounds)
     is_held = found.is_held or held_count > 0
     takes_turns = len(sizes) + held_count < len(ready)
-    # What stays packed waits for capacity, and a broker that waits for data would hold it up.
+    # An early request of a stream never waits for data: a set that stays packed until its queue has
+    # capacity could not be followed by another request meanwhile.
     is_ahead = bool(came) and settings.unpacked_bytes == 0
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if found.is_soon else settings.max_wait_ms
     if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
@@ -147,7 +148,7 @@ def _candidates(
     due_ms: int | None = None
     is_held = is_soon = False
     packed_count = 0
-    # Streams have bounds of their own: their queues.
+    # Streams (0) are bounded by their queues instead.
     has_capacity = states.settings.unpacked_bytes == 0 or _has_capacity(states, came.values())
     for state in states.of(broker).values():
         front = came.get(state.topic_partition)
@@ -266,7 +267,7 @@ def _request(
     assert broker is not None
     start = fetched
     if came is not None and came.ahead is not None:
-        # Without epochs, unpacking will not keep it either.
+        # Without ``epochs`` the position after unpacking has none, and has to equal this one.
         epoch = came.ahead.leader_epoch if settings.epochs else NO_EPOCH
         start = PositionView(came.ahead.next_offset, epoch)
     return PartitionRequest(

@@ -28,7 +28,7 @@
  *   - A full queue: its slots keep their sets and are not requested. The others continue.
  *   - A stop: checked between two pieces, and in every wait.
  *   - A quota: no request is sent for the broker's throttle time (from version 8 on; older brokers delay
- *     their response, but one that names nothing else is never sent again at once). Meanwhile arrived sets are unpacked, and calls and stops take effect.
+ *     their response; after an empty one to a request that named no wait, the pump waits itself). Meanwhile arrived sets are unpacked, and calls and stops take effect.
  *
  * Memory: the queues' budget, and one response: a slot is requested only while it has no set, or early,
  * if the waiting records and the next ones fit into its queue. A compressed entry is unpacked whole.

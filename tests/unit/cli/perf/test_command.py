@@ -1,4 +1,4 @@
-"""What ``zkconsumer perf`` asks of its consumers."""
+"""The settings that ``zkconsumer perf`` gives its consumers."""
 
 import argparse
 from pathlib import Path
@@ -35,7 +35,7 @@ def source(
 def test_the_fetch_size_is_left_to_the_consumer(
     source: tuple[str, str, list[PerfOptions]], tmp_path: Path
 ) -> None:
-    """If it is given it does not grow for partitions that lag far behind; a file may give it."""
+    """An explicit one does not grow for partitions that lag far behind; a file may set it."""
     where, setting, opened = source
     file = tmp_path / "consumer.properties"
     file.write_text(f"{setting}=5000\n")

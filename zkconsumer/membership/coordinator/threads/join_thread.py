@@ -218,7 +218,7 @@ class JoinThread:
                 topic: view.partitions[topic] for topic in topics if topic in view.partitions
             }
         with self._leading:
-            # The caller may have left meanwhile, which forgets the topics for good.
+            # If the caller has left meanwhile, the topics were forgotten, and must stay so.
             if self._session.subscription is not None:
                 self._lead(topics, partitions)
         return partitions

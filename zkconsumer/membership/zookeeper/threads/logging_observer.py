@@ -70,12 +70,12 @@ _MOST = 20
 
 @dataclass(slots=True)
 class _Interruptions:
-    """The interruptions of a member's connection: many in a row are one line, then a number.
+    """Counts interruptions of a member's connection: many in a row are one line, then a number.
 
     Attributes:
-        connected_ms: when the connection was last there again; None: not yet.
+        connected_ms: when the connection was last established; None: not yet.
         reported_ms: when an interruption was last logged.
-        unreported: how many there were since.
+        unreported: how many there have been since then.
     """
 
     connected_ms: int | None = None
@@ -83,26 +83,26 @@ class _Interruptions:
     unreported: int = 0
 
     def connected(self, now_ms: int) -> bool:
-        """Note that the connection is there; return whether that is worth a line."""
+        """Record that the connection is established; return whether to log that."""
         self.connected_ms = now_ms
         return not self.unreported
 
     def suspended(self, now_ms: int) -> str | None:
-        """Note an interruption; return what to append to its line, or None for no line."""
+        """Record an interruption; return what to append to its line, or None for no line."""
         waited_ms, connected_ms = now_ms - self.reported_ms, self.connected_ms
         is_calm = connected_ms is None or now_ms - connected_ms >= SETTLE_MS
         if not is_calm and waited_ms < EVERY_MS:
             self.unreported += 1
             return None
         times, self.unreported, self.reported_ms = self.unreported, 0, now_ms
-        return f" ({times} times more in the last {waited_ms // 1000} s)" if times else ""
+        return f" ({times} more in the last {waited_ms // 1000} s)" if times else ""
 
 
 class LoggingObserver:
     """Writes the events of one or more connectors to the logger ``zkconsumer.events``.
 
     Args:
-        clock: paces what repeats; None: the system's.
+        clock: the time source for pacing repeated events; None: the system's.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -136,7 +136,7 @@ class LoggingObserver:
         )
 
     def _paced(self, member: MemberName, event: SessionChanged) -> str | None:
-        """Return what to append to the line; None if the event is only worth debugging."""
+        """Return what to append to the line; None to log the event at level DEBUG."""
         if event.state == "LOST":
             self._interruptions.pop(member, None)
             return ""

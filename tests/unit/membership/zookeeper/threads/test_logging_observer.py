@@ -185,7 +185,7 @@ def test_a_connection_that_flaps_is_one_warning_and_then_a_number(
         interrupt(600)
         assert seen() == [suspended, connected]
         interrupt(1, calm_ms=10_000)
-        assert seen() == [f"{suspended} (599 times more in the last 60 s)", connected]
+        assert seen() == [f"{suspended} (599 more in the last 60 s)", connected]
         interrupt(1, calm_ms=10_000)
         interrupt(1)
         assert seen() == [suspended, connected] * 2
