@@ -107,7 +107,7 @@ class Repeats:
                     continue
                 del self._troubles[about]
                 seconds = (trouble.last_ms - trouble.since_ms) // 1000
-                times = f", {trouble.unreported} times more" if trouble.unreported else ""
+                times = f"; failures not logged: {trouble.unreported}" if trouble.unreported else ""
                 over.append(f"{about}: works again; it failed for {seconds} s{times}")
         for text in over:
             self._log.warning("%s", text)

@@ -55,7 +55,7 @@ def test_the_end_of_a_failure_is_logged_once(
     repeats.happened("reading", "no answer again")
     assert caplog.messages == [
         "no answer",
-        "reading: works again; it failed for 3 s, 1 times more",
+        "reading: works again; it failed for 3 s; failures not logged: 1",
         "no answer again",
     ]
 

@@ -112,7 +112,7 @@ def test_each_group_has_its_finding(diagnosis: str) -> None:
     assert by_group(diagnosis) == EXPECTED, diagnosis
     whole = json.loads(diagnosis)
     assert whole["sessions_known"]
-    assert whole["looks_apart_ms"] >= 1_500
+    assert whole["snapshot_interval_ms"] >= 1_500
     findings: dict[str, Any] = {finding["code"]: finding for finding in whole["findings"]}
     causes = {finding["group"]: finding for finding in whole["findings"] if finding["consequences"]}
     assert {group: cause["code"] for group, cause in causes.items()} == {

@@ -172,7 +172,7 @@ def test_a_quick_run_says_what_it_is_not_sure_of(
     add_stale_member(world)
     assert call("--quick", "--json") == 3
     found = reported(capsys)
-    assert found["looks_apart_ms"] is None
+    assert found["snapshot_interval_ms"] is None
     assert found["unsure"] == ["zookeeper group g: is rebalancing"]
     assert (found["groups"], found["sessions_known"]) == (1, False)
     stale = next(finding for finding in found["findings"] if finding["code"] == "member-stale")
@@ -209,9 +209,9 @@ def test_paused_commits_are_diagnosed_after_a_commit_interval(
     world.tree.commit("g", *T0, b"40")
     assert call("--json") == 3
     found = reported(capsys)
-    assert (codes(found), found["looks_apart_ms"]) == (["commits-paused"], 75_000)
+    assert (codes(found), found["snapshot_interval_ms"]) == (["commits-paused"], 75_000)
     assert call("--json", "--commit-interval-ms", "4000") == 3
-    assert reported(capsys)["looks_apart_ms"] == 5_000
+    assert reported(capsys)["snapshot_interval_ms"] == 5_000
 
 
 def test_one_group_is_examined(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:

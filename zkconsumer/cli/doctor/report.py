@@ -85,7 +85,7 @@ def as_json(report: DoctorReport) -> str:
             "zookeeper": report.snapshot.zookeeper_connect,
             "bootstrap_servers": None if alone is None else alone.bootstrap_servers,
             "taken_at": instant(report.snapshot.taken_ms),
-            "looks_apart_ms": report.apart_ms,
+            "snapshot_interval_ms": report.apart_ms,
             "unsure": list(report.unsure),
             "groups": len(report.snapshot.groups),
             "sessions_known": report.snapshot.live_sessions is not None,
