@@ -135,10 +135,15 @@ class StreamPartitions:
                 yield part.pending
 
     def hold(self, chunk: Chunk) -> None:
-        """Keep a chunk that its queue did not take; its partition pauses meanwhile."""
+        """Keep a chunk that its queue did not take; its partition pauses meanwhile.
+
+        The response to an early request does not count: its outcome, such as a jump, would take the
+        chunk's place.
+        """
         part = self._part_of(chunk.claim)
         if part is not None:
             part.pending = chunk
+            part.state.drop_early()
 
     def delivered(self, chunk: Chunk) -> None:
         """Record that the queue took the chunk."""

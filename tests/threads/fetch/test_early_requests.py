@@ -8,13 +8,16 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes.fake_script import DefaultReply, Fail
 from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, new_queue, wait_for
 from tests.support.fetch_responses import requested
 from tests.support.queues import needs_native_engine
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchRequest
 
 pytestmark = needs_native_engine  # headers are summarized in C
@@ -54,7 +57,7 @@ def filled(bench: FetchBench, sink: WatchingSink) -> PythonFetchLoop:
     """Return a loop over a partition with a backlog of some 20 responses, not started."""
     bench.cluster.append(T0, [Record(-1, None, bytes(500)) for _ in range(COUNT)])
     loop = sink.loop = bench.loop(settings=LONG_WAIT)
-    loop.add(claim_of(T0, sink=sink), 0)
+    loop.add(claim_of(T0, committed=0, sink=sink), 0)
     return loop
 
 
@@ -174,3 +177,35 @@ def test_a_stop_does_not_wait_for_an_early_response() -> None:
         bench.run(loop)
         wait_for(lambda: bool(bench.lost), "the partition to be given back")
         assert stopped_with == [True]
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+)
+def test_a_chunk_that_waits_is_delivered_before_what_an_early_response_brings(
+    code: ErrorCode,
+) -> None:
+    """The queue refused a chunk after its set was unpacked: the early response has no place."""
+    with FetchBench() as bench:
+        sink = WatchingSink()
+        loop = filled(bench, sink)
+        bench.brokers[0].script(ApiKey.FETCH, *[DefaultReply()] * 10, Fail(code))
+        log_start = COUNT - 5
+
+        def refuse(offers: int) -> None:
+            if offers == 10:
+                sink.room = 0
+                bench.cluster.log(T0).delete_before(log_start)
+            if offers >= 10:
+                loop.wake()
+            if offers == 15:
+                sink.room = COUNT
+
+        sink.on_offer = refuse
+        bench.run(loop)
+        wait_for(lambda: COUNT - 1 in sink.offsets(), "the end of the log")
+        assert sink.early[9]
+        offsets = sink.offsets()
+        assert offsets == [*range(len(offsets) - 5), *range(log_start, COUNT)]
+        assert [bool(chunk.records) for chunk in sink.chunks] == [True] * 10 + [False, True]
+        assert all(chunk.poison is None for chunk in sink.chunks)

@@ -251,6 +251,12 @@ class PartitionState:
         """Ignore the responses to all requests in flight."""
         self.requested = self.early = self.packed = None
 
+    def drop_early(self) -> None:
+        """Ignore the response to a request that was sent before the last set was unpacked."""
+        self.early = None
+        if self.packed is None:
+            self.requested = None
+
     def on_response(self) -> None:
         """Release the current request, answered or not.
 
