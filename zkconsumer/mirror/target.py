@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.errors import BrokerError, ConfigError, MirrorError, TransportError
+from zkconsumer.errors import ConfigError, MirrorError, ZkConsumerError
 from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
@@ -142,8 +142,8 @@ class Target:
         """
         try:
             found = self._read_partitions(topic)
-        except (TransportError, BrokerError):
-            return known.partitions  # the writer notices when brokers are unreachable
+        except ZkConsumerError:
+            return known.partitions  # the writer notices what is wrong with the target
         return found if len(found) > len(known.partitions) else known.partitions
 
     def _make(self, topic: str, wanted: int) -> tuple[int, ...]:

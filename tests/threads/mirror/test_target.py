@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.fake_script import Raw
 from tests.fakes.loopback import LoopbackServer
 from tests.support.fake_net import FakeNet, fake_net
 from tests.support.manual_clock import ManualClock
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.target import MAX_AGE_MS, Target
+from zkconsumer.wire.api import ApiKey
 
 
 @pytest.fixture
@@ -63,4 +65,14 @@ def test_known_partitions_are_kept_if_they_cannot_be_looked_up(
     assert target.partitions("t", 1) == (0, 1)
     target.stop()
     clock.advance(MAX_AGE_MS)
+    assert target.partitions("t", 1) == (0, 1)
+
+
+def test_a_response_that_makes_no_sense_does_not_end_a_mirror_that_knows_the_partitions(
+    net: FakeNet, clock: ManualClock, target: Target
+) -> None:
+    """The lookup is a precaution: what is wrong with the target, the producer reports."""
+    assert target.partitions("t", 1) == (0, 1)
+    clock.advance(MAX_AGE_MS)
+    net.brokers[0].script(ApiKey.METADATA, *[Raw(b"\0\0\0\4\xff\xff\xff\xff")] * 20)
     assert target.partitions("t", 1) == (0, 1)
