@@ -18,7 +18,7 @@ class ClusterView:
     """The leaders of partitions, and the brokers.
 
     Fields that old brokers don't send are empty: they came with 0.10 (``internal``,
-    ``controller_id``), 0.10.1 2.1 (``leader_epochs``), 2.8 (``topic_ids``).
+    ``controller_id``), 2.1 (``leader_epochs``), 2.8 (``topic_ids``).
 
     Attributes:
         brokers: the live brokers by id.
