@@ -74,12 +74,12 @@ class _Interruptions:
 
     Attributes:
         connected_ms: when the connection was last established; None: not yet.
-        reported_ms: when an interruption was last logged.
+        reported_ms: when an interruption was last logged; None: not yet.
         unreported: how many there have been since then.
     """
 
     connected_ms: int | None = None
-    reported_ms: int = 0
+    reported_ms: int | None = None
     unreported: int = 0
 
     def connected(self, now_ms: int) -> bool:
@@ -89,8 +89,8 @@ class _Interruptions:
 
     def suspended(self, now_ms: int) -> str | None:
         """Record an interruption; return what to append to its line, or None for no line."""
-        waited_ms, connected_ms = now_ms - self.reported_ms, self.connected_ms
-        is_calm = connected_ms is None or now_ms - connected_ms >= SETTLE_MS
+        waited_ms = EVERY_MS if self.reported_ms is None else now_ms - self.reported_ms
+        is_calm = self.connected_ms is None or now_ms - self.connected_ms >= SETTLE_MS
         if not is_calm and waited_ms < EVERY_MS:
             self.unreported += 1
             return None

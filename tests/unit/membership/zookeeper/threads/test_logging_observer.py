@@ -193,3 +193,15 @@ def test_a_connection_that_flaps_is_one_warning_and_then_a_number(
         observer.observe(MEMBER, SessionChanged("LOST", 1))
         observer.observe(MEMBER, SessionChanged("CONNECTED", 2))
         assert seen() == ["'LOST' session_id=1", "'CONNECTED' session_id=2"]
+
+
+def test_a_first_interruption_is_a_warning_soon_after_the_machine_has_started(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The monotonic clock starts with it: zero is no time at which something was reported."""
+    clock = ManualClock()
+    observer = LoggingObserver(clock)
+    observer.observe(MEMBER, SessionChanged("CONNECTED", 1))
+    clock.advance(100)
+    observer.observe(MEMBER, SessionChanged("SUSPENDED", 1))
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
