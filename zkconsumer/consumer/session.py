@@ -128,6 +128,7 @@ class PollSession:
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``KafkaConsumer.unsubscribe``."""
+        is_nested = self._is_unsubscribing
         self._is_unsubscribing = True
         try:
             if self.subscription.is_group_managed:
@@ -135,7 +136,7 @@ class PollSession:
             else:
                 self._commit(self._engine.partitions())
         finally:
-            self._is_unsubscribing = False
+            self._is_unsubscribing = is_nested
             self._interrupted = None
             self.subscription.clear()
             self._forget(self._engine.partitions())
