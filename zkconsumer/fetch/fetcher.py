@@ -104,7 +104,7 @@ class PythonFetchLoop:
             clock=self._clock,
             newest=_newest_fetch,
         )
-        self._line.asks_early = self._asks_early
+        self._line.may_send_early = self._may_send_early
         self._mailbox: Mailbox[_Added | None] = Mailbox()
         self._stopping = False
         self._ended = False
@@ -183,7 +183,7 @@ class PythonFetchLoop:
         if self._after_exchange():
             self._wait(wait)
 
-    def _asks_early(self, _connection: NegotiatedConnection) -> bool:
+    def _may_send_early(self, _connection: NegotiatedConnection) -> bool:
         """Return whether nothing comes first: added partitions, lookups of positions, a stop."""
         return self._added == self._taken and not self._is_asking and not self._stopping
 

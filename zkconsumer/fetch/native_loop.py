@@ -141,10 +141,10 @@ class NativeFetchLoop(PythonFetchLoop):
         finally:
             self._pump.close()
 
-    def _asks_early(self, connection: NegotiatedConnection) -> bool:
+    def _may_send_early(self, connection: NegotiatedConnection) -> bool:
         # A connection is delegated to the pump only without a request in flight; the pump sends its
         # own early requests.
-        return not connection.has_descriptor and super()._asks_early(connection)
+        return not connection.has_descriptor and super()._may_send_early(connection)
 
     def _turn(self) -> None:
         # Before the mailbox is read: callers put their command there before they call the pump.

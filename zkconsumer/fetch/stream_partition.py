@@ -12,7 +12,7 @@ from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase
 from zkconsumer.fetch.loop import LeaderUnusable
 
-_FLOWING: Final = 4
+_ACCEPTED_LEAST: Final = 4
 """How many responses in a row a queue must take at once before the next is requested early."""
 
 
@@ -83,23 +83,23 @@ class QueueCapacity:
         self.busy: set[ChunkSink] = set()
         self.served: set[ChunkSink] = set()
         self._expecting: dict[ChunkSink, bool] = {}  # of sets to unpack: may more be requested?
-        self._flowing: dict[ChunkSink, int] = {}  # responses in a row that it took at once
+        self._accepted: dict[ChunkSink, int] = {}  # responses in a row that it took at once
         self._on_capacity = on_capacity
 
     def begin_turn(self, busy: Iterable[ChunkSink]) -> None:
         """Record which queues have chunks or sets waiting, before the next request is planned."""
         self.busy = set(busy)
-        took = {sink: self._flowing.get(sink, 0) + 1 for sink in self._expecting}
-        flowing = self._flowing | took
-        self._flowing = {sink: times for sink, times in flowing.items() if sink not in self.busy}
+        took = {sink: self._accepted.get(sink, 0) + 1 for sink in self._expecting}
+        accepted = self._accepted | took
+        self._accepted = {sink: times for sink, times in accepted.items() if sink not in self.busy}
         self._expecting.clear()
         self.served.clear()
 
     def expect_set(self, sink: ChunkSink) -> None:
         """Record that a set for a queue is about to be unpacked."""
         if sink not in self._expecting:  # checked once: thousands of partitions may share it
-            is_flowing = self._flowing.get(sink, 0) >= _FLOWING
-            self._expecting[sink] = is_flowing and self.has_capacity(sink)
+            is_quick = self._accepted.get(sink, 0) >= _ACCEPTED_LEAST
+            self._expecting[sink] = is_quick and self.has_capacity(sink)
 
     def takes_more(self, sink: ChunkSink) -> bool:
         """Return whether nothing waits for a queue, nor is likely to after the next sets."""

@@ -182,7 +182,7 @@ def unpack(
     if sound is None:
         return Unpacked(wire_bytes=len(data))
     packed = PackedSet(requested, response.aborted_transactions, sound, frame)
-    if settings.unpacked_bytes == 0:
+    if settings.is_unpacked_on_demand:
         return Unpacked(wire_bytes=len(data), packed=packed)
     unpacked = unpack_piece(packed, requested.start.offset, settings, enough_bytes)
     return replace(unpacked, wire_bytes=len(data))
@@ -206,7 +206,7 @@ def unpack_piece(
         # The response's list of aborted transactions is valid from its start on. Entries below the
         # offset are skipped without decompressing them.
         front_bytes, one = one.at_byte, replace(one, at_byte=0)
-    if settings.unpacked_bytes == 0:
+    if settings.is_unpacked_on_demand:
         fetched = _decode_copy(one.rest, offset, settings, enough_bytes)
     else:
         fetched = decode_fetched(
@@ -224,7 +224,7 @@ def unpack_piece(
     )
     chunk: BufferedChunk | None = None
     if reading.next_offset > offset:
-        frame = packed.frame if settings.unpacked_bytes != 0 else None
+        frame = None if settings.is_unpacked_on_demand else packed.frame
         chunk = _chunk(fetched, reading, frame, front_bytes, has_epoch=settings.epochs)
     rest = reading.rest
     if settings.unpacked_bytes is None or fetched.valid_bytes <= front_bytes:

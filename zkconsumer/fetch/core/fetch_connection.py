@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 _Fetching = Sent[FetchResponse]
 
-AsksEarly = Callable[[NegotiatedConnection], bool]
+MaySendEarly = Callable[[NegotiatedConnection], bool]
 """Returns whether to send a request over a connection before the last response is unpacked."""
 
 _SESSION_ERRORS = frozenset(
@@ -107,7 +107,7 @@ class FetchConnection:
 
     Attributes:
         broker: the broker.
-        asks_early: see ``AsksEarly``; its owner may replace the default, which is always True.
+        may_send_early: see ``MaySendEarly``; its owner may replace the default, always True.
         exchange: its connection, for requests between two turns.
         failure: the failure since the last valid response; None: none.
     """
@@ -123,7 +123,7 @@ class FetchConnection:
         newest: Newest = lambda _connection: FETCH.last,
     ) -> None:
         self.broker = broker
-        self.asks_early: AsksEarly = lambda _connection: True
+        self.may_send_early: MaySendEarly = lambda _connection: True
         self._shared = shared
         self._settings = settings
         self._clock = clock
@@ -347,9 +347,9 @@ class FetchConnection:
         connection = self.exchange.connection
         if not sets or connection is None or not connection.is_idle:
             return
-        if not self.asks_early(connection):
+        if not self.may_send_early(connection):
             return
-        may_wait = self._settings.unpacked_bytes != 0
+        may_wait = not self._settings.is_unpacked_on_demand
         arriving = [_arriving(requested, part, may_wait=may_wait) for requested, part in sets]
         here = {arrival.requested.topic_partition for arrival in arriving}
         # The response has no records of these.

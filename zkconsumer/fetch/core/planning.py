@@ -100,7 +100,7 @@ def plan_fetch(
     takes_turns = len(sizes) + held_count < len(ready)
     # An early request of a stream never waits for data: a set that stays packed until its queue has
     # capacity could not be followed by another request meanwhile.
-    is_ahead = bool(came) and settings.unpacked_bytes == 0
+    is_ahead = bool(came) and settings.is_unpacked_on_demand
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if found.is_soon else settings.max_wait_ms
     if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
         # Others may be held back until it is known whether these have records.
@@ -148,8 +148,9 @@ def _candidates(
     due_ms: int | None = None
     is_held = is_soon = False
     packed_count = 0
-    # Streams (0) are bounded by their queues instead.
-    has_capacity = states.settings.unpacked_bytes == 0 or _has_capacity(states, came.values())
+    # Streams are bounded by their queues instead.
+    is_on_demand = states.settings.is_unpacked_on_demand
+    has_capacity = is_on_demand or _has_capacity(states, came.values())
     for state in states.of(broker).values():
         front = came.get(state.topic_partition)
         packed_count += state.packed is not None

@@ -68,3 +68,8 @@ class CoreFetchSettings(FetchLimits):
     epochs: bool = True
     owner: str = "consumer"
     kept_codec: Codec = Codec.NONE
+
+    @property
+    def is_unpacked_on_demand(self) -> bool:
+        """Whether sets stay packed until the reader has capacity, as those of streams do."""
+        return self.unpacked_bytes == 0
