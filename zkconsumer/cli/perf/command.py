@@ -40,8 +40,6 @@ _COUNT = whole_number()
 _SCALA_STREAMS: Final = 10
 _FETCH_SIZE: Final = 1 << 20
 """The default of both consumers."""
-_FETCH_SIZE_KEYS: Final = {True: "fetch.message.max.bytes", False: "max.partition.fetch.bytes"}
-"""The names of the setting, with ZooKeeper and without."""
 _OPENING_MS: Final = 15_000
 """How long brokers may take to report the topic's partitions."""
 
@@ -244,9 +242,13 @@ def _file_of(args: argparse.Namespace) -> dict[str, str]:
     return load_properties(args.consumer_config) if args.consumer_config else {}
 
 
+def _fetch_size_key(args: argparse.Namespace) -> str:
+    return "max.partition.fetch.bytes" if args.zookeeper is None else "fetch.message.max.bytes"
+
+
 def _fetch_size(args: argparse.Namespace, file: Mapping[str, str]) -> int:
     """Return the fetch size to report: the given one, or the default."""
-    given = args.fetch_size or file.get(_FETCH_SIZE_KEYS[args.zookeeper is not None], "")
+    given = args.fetch_size or file.get(_fetch_size_key(args), "")
     return int(given) if str(given).isdecimal() else _FETCH_SIZE
 
 
@@ -261,7 +263,7 @@ def _opening(
     sizes = {}
     if args.fetch_size is not None:
         # Only if given: an explicit fetch size does not grow for partitions that lag far behind.
-        sizes[_FETCH_SIZE_KEYS[args.zookeeper is not None]] = str(args.fetch_size)
+        sizes[_fetch_size_key(args)] = str(args.fetch_size)
     if args.zookeeper is not None:
         own = {
             "zookeeper.connect": args.zookeeper,
