@@ -9,8 +9,8 @@ import threading
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.pace import EVERY_MS, Pace
 
-EVERY_MS = 60_000
 SETTLE_MS = 10_000
 _MOST = 1_000
 """Maximum number of failures remembered, since their names may come from peers."""
@@ -22,16 +22,14 @@ class _Trouble:
 
     Attributes:
         since_ms: when it first happened.
-        reported_ms: when it was last logged.
         last_ms: when it last happened.
-        unreported: how often it happened since it was last logged.
+        pace: decides when it is logged again.
         works_since_ms: the time of the first success after it; None while it fails.
     """
 
     since_ms: int
-    reported_ms: int
     last_ms: int
-    unreported: int = 0
+    pace: Pace
     works_since_ms: int | None = None
 
 
@@ -65,21 +63,16 @@ class Repeats:
         with self._lock:
             trouble = self._troubles.pop(about, None)
             if trouble is None or now_ms - trouble.last_ms >= EVERY_MS:
-                trouble = _Trouble(now_ms, now_ms, now_ms)
-                message = text
+                trouble = _Trouble(now_ms, now_ms, Pace(now_ms))
+                more: str | None = ""
             else:
                 trouble.last_ms, trouble.works_since_ms = now_ms, None
-                trouble.unreported += 1
-                message = ""
-                if now_ms - trouble.reported_ms >= EVERY_MS:
-                    seconds = (now_ms - trouble.reported_ms) // 1000
-                    message = f"{text} ({trouble.unreported} times in the last {seconds} s)"
-                    trouble.reported_ms, trouble.unreported = now_ms, 0
+                more = trouble.pace.repeat(now_ms)
             self._troubles[about] = trouble  # reinserted: the first entry is the oldest failure
             if len(self._troubles) > _MOST:
                 del self._troubles[next(iter(self._troubles))]
-        if message:
-            self._log.warning("%s", message)
+        if more is not None:
+            self._log.warning("%s%s", text, more)
 
     def works(self, about: str) -> None:
         """Record a success; cheap if there was no failure before it."""
@@ -107,7 +100,8 @@ class Repeats:
                     continue
                 del self._troubles[about]
                 seconds = (trouble.last_ms - trouble.since_ms) // 1000
-                times = f"; failures not logged: {trouble.unreported}" if trouble.unreported else ""
+                left_out = trouble.pace.left_out
+                times = f"; failures not logged: {left_out}" if left_out else ""
                 over.append(f"{about}: works again; it failed for {seconds} s{times}")
         for text in over:
             self._log.warning("%s", text)

@@ -31,8 +31,8 @@ def test_the_first_failure_is_logged_and_the_others_are_counted(
         clock.advance(59)
     assert caplog.messages == [
         "broker 1 is down, try 0",
-        "broker 1 is down, try 1017 (1017 times in the last 60 s)",
-        "broker 1 is down, try 2034 (1017 times in the last 60 s)",
+        "broker 1 is down, try 1017 (1016 more in the last 60 s)",
+        "broker 1 is down, try 2034 (1016 more in the last 60 s)",
     ]
 
 

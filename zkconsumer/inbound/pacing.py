@@ -6,10 +6,10 @@ import threading
 from typing import Final, NamedTuple
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.pace import Pace
 
 log = logging.getLogger(__name__)
 
-EVERY_MS: Final = 60_000
 _KINDS_MAX: Final = 100
 _OTHER: Final = "other lines like these"
 _WORDS_MAX: Final = 200
@@ -31,37 +31,35 @@ class LogRateLimit:
     """Decides which lines are logged and which are counted. Pure.
 
     Args:
-        every_ms: the minimum interval between two lines of a kind.
         kinds_max: the maximum number of kinds; all further kinds count as one.
     """
 
-    def __init__(self, every_ms: int = EVERY_MS, kinds_max: int = _KINDS_MAX) -> None:
-        self._every_ms = every_ms
+    def __init__(self, kinds_max: int = _KINDS_MAX) -> None:
         self._kinds_max = kinds_max
-        self._logged: dict[str, tuple[int, int]] = {}
+        self._paces: dict[str, Pace] = {}
 
     def may_log(self, kind: str, now_ms: int) -> bool:
         """Return True if a line of this kind is to be logged now; otherwise count it."""
-        if kind not in self._logged and len(self._logged) >= self._kinds_max:
+        if kind not in self._paces and len(self._paces) >= self._kinds_max:
             kind = _OTHER
-        logged_ms, suppressed = self._logged.get(kind, (None, 0))
-        if logged_ms is None:
-            self._logged[kind] = (now_ms, 0)
+        pace = self._paces.get(kind)
+        if pace is None:
+            self._paces[kind] = Pace(now_ms)
             return True
-        self._logged[kind] = (logged_ms, suppressed + 1)
+        pace.left_out += 1
         return False
 
     def due(self, now_ms: int) -> list[SuppressedLines]:
         """Return the counts of suppressed lines of kinds whose interval has ended; reset them."""
         found = []
-        for kind, (logged_ms, suppressed) in list(self._logged.items()):
-            if now_ms - logged_ms < self._every_ms:
+        for kind, pace in list(self._paces.items()):
+            if not pace.is_due(now_ms):
                 continue
-            if suppressed:
-                found.append(SuppressedLines(kind, suppressed))
-                self._logged[kind] = (now_ms, 0)
+            if pace.left_out:
+                found.append(SuppressedLines(kind, pace.left_out))
+                pace.logged(now_ms)
             else:
-                del self._logged[kind]
+                del self._paces[kind]
         return found
 
 
@@ -71,13 +69,12 @@ class PacedLog(logging.Filter):
     As a filter it rate-limits the lines of a library's logger.
 
     Args:
-        limit: decides which lines are logged.
-        clock: the time source.
+        clock: the time source; None: the system's.
     """
 
-    def __init__(self, limit: LogRateLimit | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         super().__init__()
-        self._limit = limit or LogRateLimit()
+        self._limit = LogRateLimit()
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
 

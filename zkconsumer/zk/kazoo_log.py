@@ -7,7 +7,7 @@ import logging
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.repeats import EVERY_MS
+from zkconsumer.pace import Pace
 
 NAME: Final = "kazoo.client.zkconsumer"
 """Below kazoo's own logger, so that its level and handlers apply."""
@@ -23,16 +23,20 @@ class WarningPace(logging.Filter):
     def __init__(self, clock: Clock | None = None) -> None:
         super().__init__()
         self._clock = clock or SystemClock()
-        self._passed_ms: dict[object, int] = {}
+        self._paces: dict[object, Pace] = {}  # by text not yet formatted, so there are few
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log the record; change its level if it repeats another."""
         if record.levelno != logging.WARNING:
             return True
         now_ms = self._clock.now_ms()
-        passed_ms = self._passed_ms.get(record.msg)  # not yet formatted, so there are few
-        if passed_ms is None or now_ms - passed_ms >= EVERY_MS:
-            self._passed_ms[record.msg] = now_ms
+        pace = self._paces.get(record.msg)
+        if pace is None:
+            self._paces[record.msg] = Pace(now_ms)
+            return True
+        more = pace.repeat(now_ms)
+        if more is not None:
+            record.msg = f"{record.msg}{more}"
             return True
         record.levelno, record.levelname = logging.DEBUG, logging.getLevelName(logging.DEBUG)
         return logging.getLogger(record.name).isEnabledFor(logging.DEBUG)

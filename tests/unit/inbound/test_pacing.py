@@ -8,26 +8,28 @@ from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.inbound.pacing import LogRateLimit, PacedLog, SuppressedLines
+from zkconsumer.pace import EVERY_MS
 
 
 def test_a_kind_of_line_is_logged_once_per_interval() -> None:
     """The lines suppressed meanwhile are counted, and each count is reported once."""
-    limit = LogRateLimit(every_ms=100)
-    assert [limit.may_log("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
-    assert limit.may_log("b", 50)
-    assert limit.due(99) == []
-    assert limit.due(100) == [SuppressedLines("a", 2)]
-    assert not limit.may_log("a", 150)
-    assert limit.due(199) == []
-    assert limit.due(200) == [SuppressedLines("a", 1)]
-    assert limit.due(300) == []
-    assert limit.may_log("a", 301)
+    limit, interval = LogRateLimit(), EVERY_MS
+    times = 0, 1, interval - 1
+    assert [limit.may_log("a", now_ms) for now_ms in times] == [True, False, False]
+    assert limit.may_log("b", interval // 2)
+    assert limit.due(interval - 1) == []
+    assert limit.due(interval) == [SuppressedLines("a", 2)]
+    assert not limit.may_log("a", interval + 1)
+    assert limit.due(2 * interval - 1) == []
+    assert limit.due(2 * interval) == [SuppressedLines("a", 1)]
+    assert limit.due(3 * interval) == []
+    assert limit.may_log("a", 3 * interval + 1)
 
 
-@given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, 50)), max_size=300))
+@given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, EVERY_MS // 20)), max_size=300))
 def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> None:
     """Per interval, each of the first kinds, and all others together, log at most two lines."""
-    limit = LogRateLimit(every_ms=1_000, kinds_max=5)
+    limit = LogRateLimit(kinds_max=5)
     now_ms, logged, suppressed = 0, 0, 0
     for kind, passed_ms in events:
         now_ms += passed_ms
@@ -35,14 +37,14 @@ def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> No
             logged += 1
         else:
             suppressed += 1
-        assert logged <= 6 * (1 + now_ms // 1_000)
-    assert sum(found.lines for found in limit.due(now_ms + 2_000)) == suppressed
+        assert logged <= 6 * (1 + now_ms // EVERY_MS)
+    assert sum(found.lines for found in limit.due(now_ms + 2 * EVERY_MS)) == suppressed
 
 
 def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
     """Warnings are grouped by their text without numbers, errors also by location; infos pass."""
     clock = ManualClock()
-    paced = PacedLog(LogRateLimit(every_ms=100), clock)
+    paced = PacedLog(clock)
     logger = logging.getLogger("tests.paced")
     logger.addFilter(paced)
     try:
@@ -61,7 +63,7 @@ def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
             ]
             assert caplog.text.count("news") == 5
             caplog.clear()
-            clock.advance(100)
+            clock.advance(EVERY_MS)
             paced.flush()
             reported = [record.getMessage() for record in caplog.records]
             assert reported[0] == "fd # is bad: 4 more of these"

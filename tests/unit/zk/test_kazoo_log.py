@@ -21,7 +21,7 @@ def test_a_warning_that_repeats_is_logged_once_a_minute(caplog: pytest.LogCaptur
     logger.error("an error")
     assert caplog.messages == [
         "Connection dropped: 0",
-        "Connection dropped: 600",
+        "Connection dropped: 600 (599 more in the last 60 s)",
         "Session has expired",
         *["an error"] * 2,
     ]

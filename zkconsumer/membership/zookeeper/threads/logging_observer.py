@@ -38,7 +38,8 @@ from zkconsumer.observe import (
     RebalanceTryFailed,
     SessionChanged,
 )
-from zkconsumer.repeats import EVERY_MS, SETTLE_MS
+from zkconsumer.pace import Pace
+from zkconsumer.repeats import SETTLE_MS
 
 log = logging.getLogger("zkconsumer.events")
 
@@ -74,28 +75,24 @@ class _Interruptions:
 
     Attributes:
         connected_ms: when the connection was last established; None: not yet.
-        reported_ms: when an interruption was last logged; None: not yet.
-        unreported: how many there have been since then.
+        pace: decides when an interruption is logged again; None: none was logged.
     """
 
     connected_ms: int | None = None
-    reported_ms: int | None = None
-    unreported: int = 0
+    pace: Pace | None = None
 
     def connected(self, now_ms: int) -> bool:
         """Record that the connection is established; return whether to log that."""
         self.connected_ms = now_ms
-        return not self.unreported
+        return self.pace is None or not self.pace.left_out
 
     def suspended(self, now_ms: int) -> str | None:
         """Record an interruption; return what to append to its line, or None for no line."""
-        waited_ms = EVERY_MS if self.reported_ms is None else now_ms - self.reported_ms
+        if self.pace is None:
+            self.pace = Pace(now_ms)
+            return ""
         is_calm = self.connected_ms is None or now_ms - self.connected_ms >= SETTLE_MS
-        if not is_calm and waited_ms < EVERY_MS:
-            self.unreported += 1
-            return None
-        times, self.unreported, self.reported_ms = self.unreported, 0, now_ms
-        return f" ({times} more in the last {waited_ms // 1000} s)" if times else ""
+        return self.pace.logged(now_ms) if is_calm else self.pace.repeat(now_ms)
 
 
 class LoggingObserver:
