@@ -195,10 +195,10 @@ LANES ?= unit sandbox-tests
 test-busy: $(STAMP) native
 	PYTHONTRACEMALLOC=10 PYTEST_TIMEOUT=600 scripts/busy $(LOAD) $(MAKE) --no-print-directory $(LANES)
 
-# Real faults on real servers, ten minutes of them: make chaos MINUTES=3 SEED=8
+# Real faults on real servers, ten minutes of them: make chaos MINUTES=3 SEED=8; TLS=1: our members over TLS
 MINUTES ?= 10
 chaos: $(STAMP)
-	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(TLS),--tls)
 
 # A drain under load, killed so often at random points, then verified: make drain-kills KILLS=10 SEED=8
 # With ENGINE=local the one without Spark, which is killed at every step of every format, too, in

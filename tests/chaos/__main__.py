@@ -29,6 +29,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--minutes", type=float, default=10, help="how long faults go on")
     parser.add_argument("--seed", type=int, help="repeats the faults of another run")
     parser.add_argument("--rate", type=int, default=300, help="messages per second")
+    parser.add_argument(
+        "--tls", action="store_true", help="our members connect to brokers over TLS (Kafka 0.9.0.1)"
+    )
     parser.add_argument("--keep", type=Path, help="a new folder for all files, to be kept")
     options = parser.parse_args(arguments)
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
@@ -37,7 +40,14 @@ def main(arguments: Sequence[str]) -> int:
     write(f"chaos with seed {seed} in {folder}")
     good = False
     try:
-        outcome = run(folder, seed=seed, minutes=options.minutes, rate=options.rate, write=write)
+        outcome = run(
+            folder,
+            seed=seed,
+            minutes=options.minutes,
+            rate=options.rate,
+            write=write,
+            over_tls=options.tls,
+        )
         good = outcome.result.good
         write(f"\n{summary(outcome)}")
     except (AssertionError, ZkConsumerError) as error:

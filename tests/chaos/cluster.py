@@ -60,6 +60,12 @@ _SUPER_SECRET = 0xB3415C00
 class ChaosCluster:
     """Everything that runs, as a context manager that ends all of it.
 
+    Args:
+        folder: for all files; an empty one.
+        messages_per_second: the rate of the producers.
+        over_tls: whether our members connect to brokers over TLS, which 0.9 was the first to have.
+            The original in the group, and the producers, connect without it.
+
     Attributes:
         sandbox: ZooKeeper and the brokers.
         tree: ZooKeeper's nodes.
@@ -70,11 +76,12 @@ class ChaosCluster:
         down: the brokers that were ended, and not started yet.
     """
 
-    def __init__(self, folder: Path, *, messages_per_second: int) -> None:
+    def __init__(self, folder: Path, *, messages_per_second: int, over_tls: bool = False) -> None:
         self.folder = folder
         self.clock = SystemClock()
         self.sandbox = Sandbox(
-            kafka="0.8.2.2",
+            kafka="0.9.0.1" if over_tls else "0.8.2.2",
+            security="tls" if over_tls else None,
             brokers=BROKERS,
             broker_properties=BROKER_PROPERTIES,
             work_dir=folder / "cluster",
@@ -85,6 +92,7 @@ class ChaosCluster:
         self.read: list[Operation] = []
         self.down: set[int] = set()
         self._rate = messages_per_second
+        self._over_tls = over_tls
         self._values: set[str] = set()
         self._births = 0
         self._processes = SupervisedProcesses()
@@ -132,8 +140,10 @@ class ChaosCluster:
         return member
 
     def _ours(self, slot: str, name: str) -> OurMember:
+        access = self.sandbox.access.settings if self._over_tls else {}
         settings = {
             **_OUR_SETTINGS,
+            **{key.replace("_", "."): value for key, value in access.items()},
             "consumer.id": name,
             "zookeeper.connect": self.sandbox.zookeeper_connect,
         }

@@ -60,6 +60,7 @@ def run(
     rate: int,
     write: WriteLine,
     most_faults: int | None = None,
+    over_tls: bool = False,
 ) -> Outcome:
     """Inflict faults, let members read all, and check the history.
 
@@ -70,12 +71,13 @@ def run(
         rate: messages per second.
         write: prints a line of progress.
         most_faults: their maximum number; None for as many as there is time for.
+        over_tls: see ``ChaosCluster``.
 
     Raises:
         AssertionError: a wait timed out, or a member ended without a fault.
     """
     outcome = Outcome(seed=seed)
-    with ChaosCluster(folder, messages_per_second=rate) as cluster:
+    with ChaosCluster(folder, messages_per_second=rate, over_tls=over_tls) as cluster:
         Scenario(cluster, outcome, write).run(minutes, most_faults)
         cluster.collect()
         history = history_of(cluster, read_logs(cluster.sandbox, cluster.partitions()))
