@@ -130,11 +130,11 @@ def load_command(command: Command) -> ModuleType:
     return import_module(f"zkconsumer.cli.{command.module or command.name}")
 
 
-def add_command(subparsers: Subparsers, name: str, module: ModuleType) -> None:
+def add_command(subparsers: Subparsers, name: str, module: ModuleType, summary: str) -> None:
     """Add the parser of a command or subcommand, as its module describes it."""
     parser = subparsers.add_parser(
         name,
-        help=getattr(module, "SUMMARY", None),
+        help=summary,
         description=module.DESCRIPTION,
         epilog=getattr(module, "EPILOG", None),
         allow_abbrev=getattr(module, "ALLOW_ABBREV", False),

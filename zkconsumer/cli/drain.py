@@ -18,4 +18,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments, and its subcommand."""
     command.add_arguments(parser)
     commands = parser.add_subparsers(title="commands", metavar="verify")
-    add_command(commands, "verify", drain_verify)
+    add_command(commands, "verify", drain_verify, drain_verify.SUMMARY)

@@ -1,6 +1,7 @@
 """``--metrics-port``: a command that consumes serves its consumer's metrics while it runs."""
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -56,14 +57,13 @@ class CommandMeasures:
 
 
 @contextmanager
-def serving_metrics(
-    args: argparse.Namespace, write: Callable[[str], None]
-) -> Iterator[CommandMeasures]:
+def serving_metrics(args: argparse.Namespace) -> Iterator[CommandMeasures]:
     """Serve the metrics while the block runs, if requested.
+
+    If the system chose the port, the address is printed to standard error.
 
     Args:
         args: parsed arguments of ``add_metrics_arguments``.
-        write: called with the address if the port was chosen by the system.
 
     Raises:
         ConfigError: the port can't be opened, or the extra ``metrics`` is missing.
@@ -77,7 +77,8 @@ def serving_metrics(
     measures = CommandMeasures(ConsumerMetrics())
     with MetricsServer(args.metrics_port, measures.families, host=args.metrics_host) as server:
         if args.metrics_port == 0:
-            write(f"metrics at http://{args.metrics_host}:{server.port}/metrics")
+            address = f"http://{args.metrics_host}:{server.port}/metrics"
+            print(f"metrics at {address}", file=sys.stderr, flush=True)
         yield measures
 
 

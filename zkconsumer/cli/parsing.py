@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from zkconsumer.cli.commands import SECTIONS, add_command, every_command, find_command, load_command
 from zkconsumer.cli.exit_status import REFUSED
@@ -45,23 +45,6 @@ class Parser(argparse.ArgumentParser):
         self.exit(REFUSED, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-# Generic only to type checkers.
-if TYPE_CHECKING:
-    _SubParsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
-else:
-    _SubParsers = argparse._SubParsersAction  # noqa: SLF001
-
-
-class _Commands(_SubParsers):
-    """The subparsers, with help texts from the table of commands."""
-
-    def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
-        """See ``argparse``."""
-        command = find_command(name)
-        assert command is not None
-        return super().add_parser(name, **{**settings, "help": command.summary})
-
-
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command line.
 
@@ -91,7 +74,6 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     )
     # The description lists commands by section; argparse has only one list.
     subparsers = parser.add_subparsers(
-        action=_Commands,
         prog="zkconsumer",
         required=True,
         metavar="COMMAND",
@@ -99,9 +81,9 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     )
     for command in every_command():
         if only is None or command.name == only:
-            add_command(subparsers, command.name, load_command(command))
+            add_command(subparsers, command.name, load_command(command), command.summary)
         else:
-            subparsers.add_parser(command.name, add_help=False)
+            subparsers.add_parser(command.name, help=command.summary, add_help=False)
     return parser
 
 

@@ -26,27 +26,26 @@ def test_an_invalid_port_is_refused(text: str) -> None:
         port_number(text)
 
 
-def test_nothing_is_served_without_the_option() -> None:
+def test_nothing_is_served_without_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     """Consumers may be added nevertheless."""
-    message: list[str] = []
     with (
-        serving_metrics(arguments(), message.append) as measures,
+        serving_metrics(arguments()) as measures,
         MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
     ):
         measures.add(connector)
-    assert message == []
+    assert capsys.readouterr().err == ""
 
 
-def test_the_address_of_the_metrics_is_printed() -> None:
+def test_the_address_of_the_metrics_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """It serves the metrics of consumers and further families while the block runs."""
-    message: list[str] = []
     with (
-        serving_metrics(arguments("--metrics-port", "0"), message.append) as measures,
+        serving_metrics(arguments("--metrics-port", "0")) as measures,
         MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
     ):
         measures.add(connector)
         measures.add_families(lambda: [Family(name="a", text="A.", labels=(), samples=[])])
-        ((what, _, address),) = (line.partition(" at ") for line in message)
+        printed = capsys.readouterr().err.splitlines()
+        ((what, _, address),) = (line.partition(" at ") for line in printed)
         with urllib.request.urlopen(address, timeout=10) as response:
             page = response.read()
     assert b'zkconsumer_max_lag{client_id="g",group="g"} 0' in page

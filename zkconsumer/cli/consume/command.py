@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
     output = Output()
     try:
         with (
-            serving_metrics(args, _write) as measures,
+            serving_metrics(args) as measures,
             stop_signals() as stop,
             watching_reader(output.descriptor, stop_ourselves),
         ):
@@ -193,10 +193,6 @@ def run(args: argparse.Namespace) -> int:
     finally:
         output.close()
     return 0
-
-
-def _write(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def consume(

@@ -67,8 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_target(parser)
     _add_work(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    add_command(commands, "verify", verify)
-    add_command(commands, "translate", translate)
+    add_command(commands, "verify", verify, verify.SUMMARY)
+    add_command(commands, "translate", translate, translate.SUMMARY)
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
@@ -292,14 +292,10 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: the mirror failed; acknowledged offsets are committed.
     """
     settings = settings_of(args)
-    with serving_metrics(args, _write) as measures:
+    with serving_metrics(args) as measures:
         mirror = Mirror(settings, on_consumer=measures.add)
         measures.add_families(lambda: mirror_families(mirror.progress()))
         return _mirror(args, mirror)
-
-
-def _write(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:

@@ -15,4 +15,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for module in (export, import_, set_, update, migrate):
-        add_command(commands, module.__name__.rpartition(".")[2].rstrip("_"), module)
+        name = module.__name__.rpartition(".")[2].rstrip("_")
+        add_command(commands, name, module, module.SUMMARY)
