@@ -3,6 +3,7 @@
 ``python -m tests.golden.capture_scala_tools`` captures it again.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import pytest
@@ -15,7 +16,7 @@ from zkconsumer.cli.formats.group_command import Deletion, describe_group_text
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.formats.performance import PerfCount, PerfStyle
 from zkconsumer.cli.formats.topic_command import DescriptionFilter, describe_text, topic_list_text
-from zkconsumer.cli.formats.zk_offsets import export_text, offset_node, read_as_original
+from zkconsumer.cli.formats.zk_offsets import export_text, read_as_original
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import ClusterSnapshot, TopicStatus
@@ -80,15 +81,13 @@ def test_rows_where_the_original_stops(responses: CapturedRuns, cluster: Cluster
 def test_exported_files(responses: CapturedRuns) -> None:
     """The file has one line per node, group by group."""
     orders = [TopicPartition("orders", number) for number in range(3)]
-    one = [offset_node("g1", orders[0], 3), offset_node("g1", orders[2], 2)]
-    assert export_text(one) == responses.golden["files"]["one"]
+    one = {orders[0]: 3, orders[2]: 2}
+    assert export_text({"g1": one}) == responses.golden["files"]["one"]
     long = next(name for name in TOPICS if len(name) > 30)
-    two = [offset_node("healthy", tp, 0) for tp in orders]
-    two += [
-        offset_node(LONG_GROUP, TopicPartition(long, number), offset)
-        for number, offset in LONG_OFFSETS.items()
-    ]
-    assert export_text(two) == responses.golden["files"]["two"]
+    healthy = export_text({"healthy": dict.fromkeys(orders, 0)})
+    offsets = {TopicPartition(long, number): offset for number, offset in LONG_OFFSETS.items()}
+    # The original's groups are in ZooKeeper's order.
+    assert healthy + export_text({LONG_GROUP: offsets}) == responses.golden["files"]["two"]
 
 
 def test_imported_files(responses: CapturedRuns) -> None:
@@ -123,11 +122,16 @@ def test_verified_rebalances(responses: CapturedRuns) -> None:
 def test_offsets_of_the_shell(responses: CapturedRuns) -> None:
     """It agrees for some or no offsets, and for partitions missing or without a leader."""
 
-    def printed(run: str) -> scala_lines.Printed:
-        return scala_lines.Printed(responses.output(run), responses.of(run)["errors"])
+    def printed(run: str) -> tuple[str, str]:
+        return responses.output(run), responses.of(run)["errors"]
 
     latest = {0: [7], 1: [5], 2: [0]}
-    text = scala_lines.offset_shell_text
+
+    def text(
+        topic: str, offsets: Mapping[int, list[int] | None], requested: Sequence[int] | None = None
+    ) -> tuple[str, str]:
+        return scala_lines.offset_shell_text(topic, offsets, requested or list(offsets))
+
     assert text("orders", latest) == printed("latest")
     assert text("orders", {0: [0], 1: [0], 2: [0]}) == printed("earliest")
     assert text("orders", latest, [2, 0, 9]) == printed("some partitions")
@@ -178,7 +182,9 @@ def test_the_later_group_command(
     """It agrees for groups in ZooKeeper that are listed, described and deleted."""
 
     def described(of: ClusterSnapshot, group_id: str) -> str:
-        return describe_group_text(of, group_of(of, group_id), group_id)
+        group = group_of(of, group_id)
+        topics = dict.fromkeys(partition.topic_partition.topic for partition in group.partitions)
+        return describe_group_text(of, group, group_id, list(topics))
 
     assert described(cluster, "g1") == responses.output("group")
     assert described(cluster, "healthy") == responses.output("group, healthy")

@@ -1,8 +1,7 @@
 """``zkconsumer assign plan``: the assignment that further members or streams would cause."""
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
 
 from zkconsumer.assignment.coordinated.strategy import STRATEGIES
@@ -43,14 +42,6 @@ example needs no cluster: it gives the topic's number of partitions.
 _EPILOG = """\
 exit status: 0 planned; 1 the cluster could not be read; 2 wrong usage; 3 no assignment is possible
 with such members"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The group and the topics to plan with, as far as they are known."""
-
-    group: GroupStatus
-    partition_ids: Mapping[str, Sequence[int]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,16 +86,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan and print; return the exit status."""
     topics: Mapping[str, int | None] = dict(args.topic or ())
-    known = _known(args, topics)
-    strategy = args.strategy or _strategy(known.group)
-    scale = _scale(args, known.group, tuple(topics) or None)
-    partition_ids = {name: tuple(ids) for name, ids in known.partition_ids.items()}
+    group, partition_ids = _known(args, topics)
+    strategy = args.strategy or _strategy(group)
+    scale = _scale(args, group, tuple(topics) or None)
     missing = sorted(topic for topic in topics if not partition_ids.get(topic))
     if missing:
         raise ConfigError(
             f"the cluster has no topic {', '.join(missing)}: give TOPIC:N to plan as if it had"
         )
-    plan = plan_scaling(known.group, partition_ids, scale, strategy)
+    plan = plan_scaling(group, partition_ids, scale, strategy)
     if isinstance(plan, CannotAssign):
         note(f"group {args.group}: {plan.reason}")
         return NOT_WELL
@@ -113,21 +103,23 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known:
-    """Return the group and the topics, as far as a cluster is given."""
-    counted = {name: range(count) for name, count in topics.items() if count is not None}
+def _known(
+    args: argparse.Namespace, topics: Mapping[str, int | None]
+) -> tuple[GroupStatus, Mapping[str, tuple[int, ...]]]:
+    """Return the group, and the partitions of the known topics."""
+    counted = {name: tuple(range(count)) for name, count in topics.items() if count is not None}
     if not (args.zookeeper or args.bootstrap_servers):
         if not topics or len(counted) != len(topics):
             raise ConfigError(
                 "without a cluster (--zookeeper, --bootstrap-server), give the topics that the "
                 "members read with their numbers of partitions: --topic TOPIC:N"
             )
-        return _Known(_nobody(args), counted)
+        return _nobody(args), counted
     with open_cluster(args) as access:
         snapshot = access.snapshot([args.group])
     print_failures(snapshot)
-    ids: dict[str, Sequence[int]] = {**snapshot.partition_ids(), **counted}
-    return _Known(_group(args, snapshot, is_planned=bool(topics)), ids)
+    ids = {**snapshot.partition_ids(), **counted}
+    return _group(args, snapshot, is_planned=bool(topics)), ids
 
 
 def _group(args: argparse.Namespace, snapshot: ClusterSnapshot, *, is_planned: bool) -> GroupStatus:

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.migrate:
         return _migrate(max(1, args.rate))
     # The sandbox is an optional extra, needed only by this command and `sandbox`.
-    from zkconsumer.demo.story import Stage, Story, audit_lines  # noqa: PLC0415
+    from zkconsumer.demo.story import Story, audit_lines  # noqa: PLC0415
     from zkconsumer.sandbox import Sandbox  # noqa: PLC0415
 
     _write("starting ZooKeeper and two Kafka 0.8.2.2 brokers (downloading them the first time) ...")
@@ -44,9 +44,7 @@ def run(args: argparse.Namespace) -> int:
         Sandbox(kafka="0.8.2.2", brokers=2) as cluster,
     ):
         _write(f"zookeeper.connect={cluster.zookeeper_connect}")
-        story = Story(
-            cluster, Stage(write=_write, folder=Path(folder), lines_per_second=max(1, args.rate))
-        )
+        story = Story(cluster, Path(folder), _write, lines_per_second=max(1, args.rate))
         try:
             outcome = story.play()
         finally:

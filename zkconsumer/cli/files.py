@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from zkconsumer.cli.output import show
 from zkconsumer.errors import ConfigError
 
 
@@ -25,6 +26,19 @@ def read_text(name: str, kind: str = "file of offsets") -> str:
         return Path(name).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{name} is no {kind}: {error}") from error
+
+
+def write_output(name: str, text: str) -> None:
+    """Write to standard output (``-``), or to a file as ``whole_file`` does.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    if name == "-":
+        show(text)
+        return
+    with whole_file(name) as file:
+        file.write(text.encode())
 
 
 def write_synced(file: TextIO, text: str) -> None:

@@ -131,9 +131,9 @@ def _print_as_scala(
         if number not in errors
     }
     reported = [number for number in requested if number not in errors]
-    printed = offset_shell_text(topic, lists, reported)
-    print(printed.output, end="")
-    print(printed.errors, end="", file=sys.stderr)
+    output, hidden = offset_shell_text(topic, lists, reported)
+    print(output, end="")
+    print(hidden, end="", file=sys.stderr)
     failed = [number for number in requested if number in errors]
     for number in failed:
         note(f"{topic}-{number}: {error_name(errors[number])}")

@@ -66,14 +66,17 @@ def _rich(label: str, total: int | None, unit: str) -> Iterator[Advance]:
 
 
 class RewrittenLine:
-    """One line of a terminal, rewritten in place."""
+    """One line of a terminal, rewritten in place; nothing is written to other streams."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._is_shown = is_terminal(stream)
         self._width = 0
 
     def show(self, text: str) -> None:
         """Replace the line."""
+        if not self._is_shown:
+            return
         self._stream.write(f"\r{text.ljust(self._width)}")
         self._stream.flush()
         self._width = max(self._width, len(text))

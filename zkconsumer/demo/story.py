@@ -1,7 +1,6 @@
 """Plays the acts of the demo in order; each ends with an awaited condition."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from zkconsumer.demo.acts import Acts
@@ -30,34 +29,31 @@ auto.commit.interval.ms=1000
 """
 
 
-@dataclass
-class Stage:
-    """The environment and the state of the demo.
+class Story(Acts):
+    """Plays the demo on a running sandbox. Thread: one.
 
-    Attributes:
-        write: prints text for the audience.
+    Args:
+        cluster: the sandbox.
         folder: the folder for logs and configuration files.
+        write: prints text for the audience.
         lines_per_second: the producer's rate.
-        tally: counts the delivered lines.
-        members: the members of the group, in the order of joining.
-        names: the members' names, by consumer id.
     """
 
-    write: Callable[[str], None]
-    folder: Path
-    lines_per_second: int
-    tally: Tally = field(default_factory=Tally)
-    members: list[ConsumerProcess] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-
-
-class Story(Acts):
-    """Plays the demo on a running sandbox. Thread: one."""
-
-    def __init__(self, cluster: Sandbox, stage: Stage) -> None:
+    def __init__(
+        self,
+        cluster: Sandbox,
+        folder: Path,
+        write: Callable[[str], None],
+        *,
+        lines_per_second: int,
+    ) -> None:
         super().__init__(_ACT_TIMEOUT_MS)
         self._cluster = cluster
-        self._stage = stage
+        self._folder, self._write = folder, write
+        self._tally = Tally()
+        self._members: list[ConsumerProcess] = []
+        self._names: dict[str, str] = {}
+        """The members' names, by consumer id."""
         self._shown_ms = 0
         self._writing = ThreadScope("demo")
         self._reading = ThreadScope("demo")
@@ -67,7 +63,7 @@ class Story(Acts):
         self._traffic = TrafficWriter(
             cluster.brokers,
             self._partitions,
-            lines_per_second=stage.lines_per_second,
+            lines_per_second=lines_per_second,
         )
 
     def play(self) -> DeliveryAudit:
@@ -78,22 +74,21 @@ class Story(Acts):
         self._kill_a_member()
         self._restart_a_broker()
         self._drain()
-        return self._stage.tally.outcome(set(range(self._traffic.acknowledged_count)))
+        return self._tally.outcome(set(range(self._traffic.acknowledged_count)))
 
     def close(self) -> None:
         """Stop all processes and threads."""
         self._traffic.stop()
-        for member in self._stage.members:
+        for member in self._members:
             member.stop()
         self._writing.close(10_000)
         self._reading.close(10_000)
         self._watch.close()
 
     def _join(self) -> None:
-        stage = self._stage
         # As an operator would do before the first start, so that no reset policy decides.
         self._watch.set_offsets(0)
-        config = stage.folder / "scala.properties"
+        config = self._folder / "scala.properties"
         zookeeper = self._cluster.zookeeper_connect
         config.write_text(_SCALA_CONFIG.format(group=GROUP, zookeeper=zookeeper))
         tool = self._cluster.scala_tool(
@@ -104,28 +99,26 @@ class Story(Acts):
         for number in (1, 2):
             arguments = ["--zookeeper", zookeeper, "--topic", TOPIC]
             arguments += ["--consumer.config", str(config)]
-            log_file = stage.folder / f"python-{number}.log"
+            log_file = self._folder / f"python-{number}.log"
             self._add(PythonMember(f"python-{number}", arguments, log_file, self._reading))
 
     def _add(self, member: ConsumerProcess) -> None:
         """Add a member; wait until each partition has an owner, and each member a partition."""
-        stage = self._stage
-        stage.members.append(member)
-        count = len(stage.members)
+        self._members.append(member)
+        count = len(self._members)
         self._await(
-            f"{member.name} joins", lambda: len(self._watch.owning_members() - set(stage.names)) > 0
+            f"{member.name} joins", lambda: len(self._watch.owning_members() - set(self._names)) > 0
         )
         self._await(
             f"all partitions have owners again, {count} members",
             lambda: len(self._watch.owning_members()) == count,
         )
-        for consumer_id in self._watch.owning_members() - set(stage.names):
-            stage.names[consumer_id] = member.name
+        for consumer_id in self._watch.owning_members() - set(self._names):
+            self._names[consumer_id] = member.name
 
     def _kill_a_member(self) -> None:
-        stage = self._stage
-        victim = stage.members[1]
-        stage.write(f"-- SIGKILL to {victim.name} (process {victim.process_id})")
+        victim = self._members[1]
+        self._write(f"-- SIGKILL to {victim.name} (process {victim.process_id})")
         victim.kill()
         self._await(
             f"the others take over the partitions of {victim.name}",
@@ -135,14 +128,14 @@ class Story(Acts):
 
     def _all_owned_without(self, gone: ConsumerProcess) -> bool:
         owners = self._watch.owning_members()
-        return bool(owners) and gone.name not in {self._stage.names.get(owner) for owner in owners}
+        return bool(owners) and gone.name not in {self._names.get(owner) for owner in owners}
 
     def _restart_a_broker(self) -> None:
         broker = self._cluster.brokers[0]
-        self._stage.write(f"-- {broker} is killed")
+        self._write(f"-- {broker} is killed")
         self._cluster.kill_broker(broker.id)
         self._show("the other broker leads everything", 4)
-        self._stage.write(f"-- {broker} starts again")
+        self._write(f"-- {broker} starts again")
         self._cluster.start_broker(broker.id)
         self._show("both brokers are back", 3)
 
@@ -154,7 +147,7 @@ class Story(Acts):
             raise SandboxError(f"the producer does not end: {left}")
         numbers = range(self._traffic.acknowledged_count)
         self._await(
-            "every acknowledged line is delivered", lambda: self._stage.tally.misses(numbers) == 0
+            "every acknowledged line is delivered", lambda: self._tally.misses(numbers) == 0
         )
         self._show("everything is delivered", 1)
 
@@ -166,7 +159,7 @@ class Story(Acts):
             self._pause.wait(_SHOW_INTERVAL_MS / 1000)
 
     def _meanwhile(self, what: str) -> None:
-        for member in self._stage.members:
+        for member in self._members:
             words = member.last_words()
             if words is not None:
                 raise SandboxError(f"{member.name} ended by itself: {words}")
@@ -177,17 +170,16 @@ class Story(Acts):
     def _show_state(self, title: str) -> None:
         self._shown_ms = self._clock.now_ms()
         self._take()
-        stage = self._stage
         try:
             lines = self._watch.lines()
         except ZkConsumerError:
             return
         written = f"written: {self._traffic.acknowledged_count}"
-        stage.write(picture(f"{title} ({written})", lines, stage.names, stage.tally.by_member))
+        self._write(picture(f"{title} ({written})", lines, self._names, self._tally.by_member))
 
     def _take(self) -> None:
-        for member in self._stage.members:
-            self._stage.tally.add(member.name, member.take())
+        for member in self._members:
+            self._tally.add(member.name, member.take())
 
 
 def audit_lines(outcome: DeliveryAudit) -> Sequence[str]:

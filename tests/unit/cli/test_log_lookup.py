@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
-from zkconsumer.cli.log_lookup import CommandLogLookup
+from zkconsumer.cli.log_lookup import log_ranges
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
-from zkconsumer.cluster.time_lookup import OffsetsByTime
+from zkconsumer.cluster.time_lookup import OffsetsByTime, TimeLookup
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, UnsupportedVersion
 from zkconsumer.model import TopicPartition
@@ -74,19 +74,18 @@ def brokers() -> LogClient:
 
 
 @pytest.fixture
-def lookup(brokers: LogClient) -> CommandLogLookup:
+def lookup(brokers: LogClient) -> TimeLookup:
     """A lookup that asks them."""
-    return CommandLogLookup(cast("ClusterClient", brokers), timeout_ms=7)
+    return TimeLookup(cast("ClusterClient", brokers), timeout_ms=7)
 
 
-def test_logs_are_returned_for_leaders_that_respond(
-    brokers: LogClient, lookup: CommandLogLookup
-) -> None:
+def test_logs_are_returned_for_leaders_that_respond(brokers: LogClient) -> None:
     """If no leader responds, no logs are returned."""
-    assert lookup.logs([A, B]) == LOGS
-    assert lookup.logs([]) == {}
+    client = cast("ClusterClient", brokers)
+    assert log_ranges(client, [A, B], timeout_ms=7) == LOGS
+    assert log_ranges(client, [], timeout_ms=7) == {}
     brokers.silent = True
-    assert lookup.logs([A]) == {}
+    assert log_ranges(client, [A], timeout_ms=7) == {}
 
 
 @pytest.mark.parametrize(
@@ -101,31 +100,28 @@ def test_logs_are_returned_for_leaders_that_respond(
     ],
 )
 def test_offsets_by_segments_cover_more_but_never_less(
-    lookup: CommandLogLookup, time: int, since: int, until: int
+    lookup: TimeLookup, time: int, since: int, until: int
 ) -> None:
     """A segment holds what was written after the last write to the previous one."""
-    logs = {A: LOGS[A]}
-    assert result_of(lookup.since(time, logs)) == ({A: since}, False)
-    assert result_of(lookup.until(time, logs)) == ({A: until}, False)
+    assert result_of(lookup.since({A: time})) == ({A: since}, False)
+    assert result_of(lookup.until({A: time})) == ({A: until}, False)
 
 
-def test_offsets_by_record_timestamps_are_exact(
-    brokers: LogClient, lookup: CommandLogLookup
-) -> None:
+def test_offsets_by_record_timestamps_are_exact(brokers: LogClient, lookup: TimeLookup) -> None:
     """The offset is -1 if no record is that new."""
     brokers.by_record = {A: TimedOffset(17, 150), B: TimedOffset(-1)}
-    assert result_of(lookup.since(150, LOGS)) == ({A: 17, B: -1}, True)
-    assert result_of(lookup.until(150, LOGS)) == ({A: 17, B: -1}, True)
+    assert result_of(lookup.since(dict.fromkeys(LOGS, 150))) == ({A: 17, B: -1}, True)
+    assert result_of(lookup.until(dict.fromkeys(LOGS, 150))) == ({A: 17, B: -1}, True)
 
 
 def test_logs_without_timestamps_are_looked_up_by_segments(
-    brokers: LogClient, lookup: CommandLogLookup
+    brokers: LogClient, lookup: TimeLookup
 ) -> None:
     """Only those logs are; a partition whose leader does not respond is left out."""
     without = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
     brokers.by_record = {A: without, B: TimedOffset(6, 150)}
-    assert result_of(lookup.since(250, LOGS)) == ({A: 10, B: 6}, False)
+    assert result_of(lookup.since(dict.fromkeys(LOGS, 250))) == ({A: 10, B: 6}, False)
     brokers.by_record = {A: int(ErrorCode.NOT_LEADER_FOR_PARTITION), B: TimedOffset(6, 150)}
-    assert result_of(lookup.since(250, LOGS)) == ({B: 6}, True)
+    assert result_of(lookup.since(dict.fromkeys(LOGS, 250))) == ({B: 6}, True)
     brokers.by_record = None
-    assert result_of(lookup.since(250, LOGS)) == ({A: 10}, False)
+    assert result_of(lookup.since(dict.fromkeys(LOGS, 250))) == ({A: 10}, False)

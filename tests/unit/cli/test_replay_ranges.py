@@ -32,9 +32,9 @@ def test_available_and_unavailable_ranges_make_up_the_request(
             assert plan.wrong == (f"t-0: the start offset {low} is after the end offset {high}",)
         else:
             assert plan.notes == (f"t-0: nothing to read: its log is {first} to {log_end}",)
-        assert (plan.ranges, plan.gone) == ((), ())
+        assert (plan.ranges, plan.gone) == ((), {})
         return
-    all_ranges = [*plan.ranges, *(unavailable.range_ for unavailable in plan.gone)]
+    all_ranges = [*plan.ranges, *plan.gone]
     covered = [
         n
         for offset_range in all_ranges
@@ -43,7 +43,7 @@ def test_available_and_unavailable_ranges_make_up_the_request(
     assert sorted(covered) == list(range(low, high))
     read = [n for range_ in plan.ranges for n in range(range_.from_offset, range_.until_offset)]
     assert read == [n for n in range(low, high) if first <= n < log_end]
-    assert all(unavailable.range_.count for unavailable in plan.gone)
+    assert all(unavailable.count for unavailable in plan.gone)
     assert plan.count == len(read)
 
 

@@ -6,7 +6,7 @@ has no JSON form.
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -47,12 +47,8 @@ class Message(Protocol):
         ...
 
 
-class Formatter(Protocol):
-    """Formats a message, its line end included."""
-
-    def __call__(self, message: Message) -> bytes:
-        """Return the bytes to print."""
-        ...
+Formatter = Callable[[Message], bytes]
+"""Returns the bytes to print for a message, its line end included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,42 +97,34 @@ def json_line(message: Message) -> bytes:
     ``timestamp`` is null if the log's format has none. Key and value are texts or null; bytes that
     are not UTF-8 are in base64, marked by ``key_encoding`` or ``value_encoding``.
     """
-    fields: dict[str, str | int | None] = {
-        "topic": message.topic,
-        "partition": message.partition,
-        "offset": message.offset,
-        "timestamp": None if message.timestamp < 0 else message.timestamp,
-    }
-    for name, data in (("key", message.raw_key), ("value", message.raw_value)):
-        text, encoded = _text(data)
-        fields[name] = text
-        if encoded:
-            fields[f"{name}_encoding"] = "base64"
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return _line(message, _text("key", message.raw_key) | _text("value", message.raw_value))
 
 
 def base64_line(message: Message) -> bytes:
     """Return one JSON object on one line; key and value are in base64, or null."""
+    return _line(message, {"key": _base64(message.raw_key), "value": _base64(message.raw_value)})
+
+
+def _line(message: Message, contents: Mapping[str, str | None]) -> bytes:
     fields = {
         "topic": message.topic,
         "partition": message.partition,
         "offset": message.offset,
         "timestamp": None if message.timestamp < 0 else message.timestamp,
-        "key": _base64(message.raw_key),
-        "value": _base64(message.raw_value),
+        **contents,
     }
-    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _base64(data: bytes | None) -> str | None:
     return None if data is None else base64.b64encode(data).decode("ascii")
 
 
-def _text(data: bytes | None) -> tuple[str | None, bool]:
-    """Return bytes as text, and whether it is base64."""
+def _text(name: str, data: bytes | None) -> dict[str, str | None]:
+    """Return the fields of a key or value: a text, or base64 and a mark."""
     if data is None:
-        return None, False
+        return {name: None}
     try:
-        return data.decode(), False
+        return {name: data.decode()}
     except UnicodeDecodeError:
-        return _base64(data), True
+        return {name: _base64(data), f"{name}_encoding": "base64"}

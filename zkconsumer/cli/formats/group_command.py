@@ -64,7 +64,7 @@ def describe_group_text(
     snapshot: ClusterSnapshot,
     group: GroupStatus | None,
     group_id: str,
-    topics: Sequence[str] | None = None,
+    topics: Sequence[str] = (),
 ) -> str:
     """Return the output of ``--describe`` for a group of either kind.
 
@@ -72,17 +72,13 @@ def describe_group_text(
         snapshot: the cluster.
         group: the group; None if there is none in ZooKeeper.
         group_id: its name.
-        topics: the topics to show, in order; None: all of the group's. (The original takes the
-            children of a ZooKeeper group's ``owners`` node.)
+        topics: the topics to show of a ZooKeeper group, in order. (The original takes the children
+            of its ``owners`` node.)
     """
     if group is None:
         return f"{_NO_TOPICS}\n{HEADER}\n"
     if group.kind is GroupKind.COORDINATOR:
         return _coordinated_text(group)
-    if topics is None:
-        topics = list(
-            dict.fromkeys(partition.topic_partition.topic for partition in group.partitions)
-        )
     lines = [HEADER] if topics else [_NO_TOPICS, HEADER]
     known = {topic.name: topic.partitions for topic in snapshot.topics}
     brokers = frozenset(broker.broker.id for broker in snapshot.brokers)
@@ -90,7 +86,7 @@ def describe_group_text(
     for topic in topics:
         partitions = known.get(topic, ())
         held = [
-            of_group.get(partition.topic_partition) or _nothing(partition)
+            of_group.get(partition.topic_partition) or GroupPartition(partition.topic_partition)
             for partition in partitions
         ]
         lines += [
@@ -101,10 +97,6 @@ def describe_group_text(
         for partition, status in zip(partitions, held, strict=True):
             lines.append(_zookeeper_line(group_id, partition, status, brokers))
     return "".join(line + "\n" for line in lines)
-
-
-def _nothing(partition: PartitionStatus) -> GroupPartition:
-    return GroupPartition(partition.topic_partition)
 
 
 def _zookeeper_line(

@@ -53,7 +53,7 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
         roll_back_file: the name of the file that undoes the changes; None if none was written.
     """
     parts = []
-    overall = _overall(reports)
+    overall = state_of(reports)
     for report in reports:
         plan, outcome = report.plan, report.outcome
         failed = None if outcome is None else outcome.failed
@@ -73,7 +73,7 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
 
 def plans_json(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:
     """Return the plans as one JSON object."""
-    overall = _overall(reports)
+    overall = state_of(reports)
     value = {
         "status": overall,
         "groups": [_report_json(report, overall) for report in reports],
@@ -130,8 +130,8 @@ def outcomes_json(
     }
 
 
-def _overall(reports: Sequence[OffsetStoreReport]) -> str:
-    """Return the state of the whole plan."""
+def state_of(reports: Sequence[OffsetStoreReport]) -> str:
+    """Return the state of the whole plan: refused, planned, done, or not verified."""
     if any(report.plan.plan.refusals for report in reports):
         return "refused"
     outcomes = [report.outcome for report in reports]

@@ -18,7 +18,7 @@ DETAILED_HEADER: Final = (
 )
 """The original's header, which lacks a title for the second column, the number of the thread."""
 
-_MEGABYTE: Final = 1024 * 1024
+MEGABYTE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class PerfStyle:
             message_count: the number of messages.
         """
         seconds = elapsed_ms / 1000
-        megabytes = byte_count / _MEGABYTE
+        megabytes = byte_count / MEGABYTE
         cells = (
             self._time(start_ms),
             self._time(end_ms),
@@ -68,14 +68,14 @@ class PerfStyle:
         Messages per second are whole messages per millisecond, times 1000. (If no millisecond has
         passed, the original's thread ends with an error.)
         """
-        megabytes = (until.byte_count - since.byte_count) / _MEGABYTE
+        megabytes = (until.byte_count - since.byte_count) / MEGABYTE
         messages = until.message_count - since.message_count
         whole = messages // elapsed_ms if elapsed_ms else float("inf")
         cells = (
             self._time(end_ms),
             str(thread),
             str(self.fetch_size),
-            fixed_4(until.byte_count / _MEGABYTE),
+            fixed_4(until.byte_count / MEGABYTE),
             fixed_4(1000 * _divided(megabytes, elapsed_ms)),
             str(until.message_count),
             fixed_4(whole * 1000.0),

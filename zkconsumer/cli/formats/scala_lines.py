@@ -1,19 +1,11 @@
 """The output of the small tools of Kafka 0.8.2.2."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 UPDATE_USAGE = (
     "USAGE: kafka.tools.UpdateOffsetsInZK$ [earliest | latest] consumer.properties topic\n"
 )
 """The usage of the original, which is printed with exit status 1."""
-
-
-class Printed(NamedTuple):
-    """A tool's standard output and standard error."""
-
-    output: str
-    errors: str = ""
 
 
 def updated_text(offsets: Mapping[int, int]) -> str:
@@ -32,20 +24,18 @@ def verified_text(*, every_partition_owned: bool) -> str:
 
 
 def offset_shell_text(
-    topic: str,
-    offsets: Mapping[int, Sequence[int] | None],
-    requested: Iterable[int] | None = None,
-) -> Printed:
-    """Return the output of ``GetOffsetShell``.
+    topic: str, offsets: Mapping[int, Sequence[int] | None], requested: Iterable[int]
+) -> tuple[str, str]:
+    """Return the output of ``GetOffsetShell``, and its standard error.
 
     Args:
         topic: the topic.
         offsets: each partition's offsets from its leader, descending; None without a leader. The
             partitions are in the order of the brokers' response.
-        requested: ``--partitions``; None: all.
+        requested: the partitions to print.
     """
     output, errors = [], []
-    for partition in offsets if requested is None else requested:
+    for partition in requested:
         if partition not in offsets:
             errors.append(f"Error: partition {partition} does not exist\n")
             continue
@@ -56,4 +46,4 @@ def offset_shell_text(
             )
         else:
             output.append(f"{topic}:{partition}:{','.join(map(str, found))}\n")
-    return Printed("".join(output), "".join(errors))
+    return "".join(output), "".join(errors)

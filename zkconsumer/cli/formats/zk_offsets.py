@@ -22,13 +22,6 @@ ParsedLine: TypeAlias = tuple[str, TopicPartition, int] | str
 """The group, partition and offset of a line; or why the line is invalid."""
 
 
-class OffsetNode(NamedTuple):
-    """A node of the file: its path and its content."""
-
-    path: str
-    text: str
-
-
 class InvalidOffset(NamedTuple):
     """A line that can't be imported: its number from 1 on, and why."""
 
@@ -43,18 +36,17 @@ class Imported(NamedTuple):
     bad: tuple[InvalidOffset, ...]
 
 
-def export_text(nodes: Iterable[OffsetNode]) -> str:
-    """Return the text of the file in the given order; the original uses ZooKeeper's order."""
-    return "".join(f"{path}:{text}\n" for path, text in nodes)
-
-
-def offset_node(group_id: str, tp: TopicPartition, offset: int) -> OffsetNode:
-    """Return one entry of the file.
+def export_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
+    """Return the text of the file for one or more groups; the original uses ZooKeeper's order.
 
     Raises:
-        ConfigError: the group id can't be part of a path.
+        ConfigError: a group id can't be part of a path.
     """
-    return OffsetNode(GroupPaths(group_id).offset(tp), str(offset))
+    return "".join(
+        f"{GroupPaths(group_id).offset(tp)}:{offset}\n"
+        for group_id, of_group in sorted(offsets.items())
+        for tp, offset in sorted(of_group.items())
+    )
 
 
 def read_as_original(text: str, name: str) -> dict[str, str]:

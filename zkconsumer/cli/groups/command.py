@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from zkconsumer.cli.actions import add_action, add_action_flags, chosen_action
@@ -152,7 +153,7 @@ def _as_original(action: str, args: argparse.Namespace, access: CommandCluster) 
         return group_list_text(group.group_id for group in chosen_groups(snapshot, (), args.kind))
     text = ""
     for group_id in args.group:
-        topics = None
+        topics: Sequence[str] = ()
         if kind is GroupKind.ZOOKEEPER:
             topics = access.store.children_many([f"{GroupPaths(group_id).root}/owners"])[0] or []
         group = snapshot.groups.get(GroupKey(kind, group_id))

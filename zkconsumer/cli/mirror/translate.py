@@ -2,20 +2,18 @@
 
 import argparse
 from collections.abc import Mapping
-from typing import Final
 
 from zkconsumer.cli.exit_status import NOT_WELL
-from zkconsumer.cli.files import read_text, whole_file
+from zkconsumer.cli.files import read_text, write_output
 from zkconsumer.cli.formats.offset_files import csv_text, parse_offset_file
 from zkconsumer.cli.mirror.verify import add_offsets_file_argument
-from zkconsumer.cli.output import note, show
+from zkconsumer.cli.output import note
 from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.offsets_file import read_offsets_file
 from zkconsumer.mirror.translation import GroupTranslation, translate
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import shortlist
 
-_STDOUT: Final = "-"
 DESCRIPTION = """\
 Translate the offsets that groups have committed in the source (a file of 'zkconsumer offsets
 export') to the offsets at which they continue in the target, for 'zkconsumer offsets import' there.
@@ -66,11 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if not any(translation.offsets for translation in found.values()):
         raise ConfigError("the offsets file has no partitions of these groups")
     text = csv_text({name: moved.offsets for name, moved in found.items() if moved.offsets})
-    if args.output_file == _STDOUT:
-        show(text)
-    else:
-        with whole_file(args.output_file) as file:
-            file.write(text.encode())
+    write_output(args.output_file, text)
     without = {tp for translation in found.values() for tp in translation.without}
     if without:
         note(

@@ -72,14 +72,12 @@ class Job:
     Attributes:
         storages: the group's open storages.
         reports: the plan for each storage to be written, without an outcome.
-        members: the live members when it was planned.
-        force: whether to proceed despite live members.
+        although: the live members despite which to proceed; None: there must be none.
     """
 
     storages: GroupOffsetStores
     reports: tuple[OffsetStoreReport, ...]
-    members: tuple[str, ...] = ()
-    force: bool = False
+    although: tuple[str, ...] | None = None
 
 
 def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> Job:
@@ -117,7 +115,7 @@ def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> 
         )
         for storage, found in here.items()
     )
-    return Job(storages=storages, reports=reports, members=members, force=request.force)
+    return Job(storages=storages, reports=reports, although=members if request.force else None)
 
 
 def _scope(request: GroupOffsetTarget, stored: Stored) -> list[TopicPartition]:

@@ -1,23 +1,22 @@
 """``zkconsumer offsets export``: writes committed offsets to a file, as ``ExportZkOffsets``."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.files import whole_file
+from zkconsumer.cli.files import write_output
 from zkconsumer.cli.formats.offset_files import csv_text
-from zkconsumer.cli.formats.zk_offsets import export_text, offset_node
+from zkconsumer.cli.formats.zk_offsets import export_text
 from zkconsumer.cli.offsets.drawing import STORAGES
 from zkconsumer.cli.offsets.jobs import print_unseen
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
-from zkconsumer.cli.output import note, show
+from zkconsumer.cli.output import note
 from zkconsumer.cli.progress import progress
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.placing import merged
 from zkconsumer.zk.paths import is_segment
 
-_STDOUT = "-"
 _LISTED = 5
 
 DESCRIPTION = """\
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
             "--csv, or --storage zookeeper, or select other groups with --group; nothing was "
             "written"
         )
-    _write(args.output_file, csv_text(offsets) if args.csv else _as_nodes(offsets))
+    write_output(args.output_file, (csv_text if args.csv else export_text)(offsets))
     groups = "1 group" if len(offsets) == 1 else f"{len(offsets)} groups"
     note(f"{count} offsets of {groups}")
     return 0
@@ -124,20 +123,3 @@ def _read(
         more = f"; and {len(broken) - _LISTED} more" if len(broken) > _LISTED else ""
         raise ZkConsumerError(f"nothing was exported: {'; '.join(broken[:_LISTED])}{more}")
     return found
-
-
-def _as_nodes(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
-    return export_text(
-        offset_node(group_id, tp, offset)
-        for group_id, of_group in sorted(offsets.items())
-        for tp, offset in sorted(of_group.items())
-    )
-
-
-def _write(name: str, text: str) -> None:
-    """Write to standard output, or a file: an existing one stays until the new one is on disk."""
-    if name == _STDOUT:
-        show(text)
-        return
-    with whole_file(name) as file:
-        file.write(text.encode())

@@ -1,12 +1,12 @@
 """``zkconsumer offsets import``: sets groups' offsets from a file, as ``ImportZkOffsets``."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import parse_offset_file
-from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
+from zkconsumer.cli.formats.zk_offsets import read_as_original
 from zkconsumer.cli.offsets.drawing import GroupOffsetTarget, Job, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
@@ -83,7 +83,8 @@ def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, i
     name, text = args.input_file, read_text(args.input_file)
     only: list[str] = args.group or []
     if args.format == "scala":
-        text = _as_nodes(read_as_original(text, name))
+        nodes = read_as_original(text, name)
+        text = "".join(f"{path}:{offset}\n" for path, offset in nodes.items())
     else:
         _report_empty_lines(name, text)
     imported = parse_offset_file(text, name, only[0] if len(only) == 1 else None)
@@ -98,20 +99,12 @@ def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, i
     }
 
 
-def _as_nodes(nodes: Mapping[str, str]) -> str:
-    return export_text(OffsetNode(path, text) for path, text in nodes.items())
-
-
 def _report_empty_lines(name: str, text: str) -> None:
     """Warn about empty lines, at which the original stops, since users may rely on that."""
     lines = text.rstrip().splitlines() if text.startswith("/") else ()
-    number = _first_empty(lines)
+    number = next((number for number, line in enumerate(lines, start=1) if not line), None)
     if number is not None:
         note(
             f"{name}:{number} is empty: the original would stop there, but reading continues "
             "(--format scala stops, too)"
         )
-
-
-def _first_empty(lines: Iterable[str]) -> int | None:
-    return next((number for number, line in enumerate(lines, start=1) if not line), None)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
-from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text, state_of
 from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
@@ -47,10 +47,9 @@ def write_all(jobs: Sequence[Job]) -> list[OffsetStoreReport]:
 
 def _carry_one(job: Job, report: OffsetStoreReport, *, begun: bool) -> MigrationOutcome:
     target = job.storages.storages[report.storage]
-    although = job.members if job.force else None
     plan = report.plan.plan
     try:
-        return carry_out(job.storages.group, target, plan, although=although)
+        return carry_out(job.storages.group, target, plan, although=job.although)
     except ZkConsumerError as error:
         if not begun:
             raise
@@ -86,7 +85,7 @@ def finish(
     """
     reports: Sequence[OffsetStoreReport] = [report for job in jobs for report in job.reports]
     print_unseen(cluster)
-    refused = any(report.plan.plan.refusals for report in reports)
+    refused = state_of(reports) == "refused"
     name = None
     if not refused and not any(report.plan.plan.expected for report in reports):
         absent = sorted(
@@ -109,7 +108,7 @@ def finish(
         except MigrationRefused as error:
             note(error)
             return REFUSED
-    status = status_of(reports, refused=refused)
+    status = exit_status_of(state_of(reports))
     if args.format == "json":
         show(plans_json(reports, name))
     elif scala is None or args.format != "scala":
@@ -145,14 +144,9 @@ def print_unseen(cluster: OffsetsCluster) -> None:
         note(unseen)
 
 
-def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
-    """Return the exit status of the results."""
-    if refused:
-        return REFUSED
-    outcomes = [report.outcome for report in reports]
-    if not any(outcomes):
-        return 0
-    return 0 if all(outcome is not None and outcome.verified for outcome in outcomes) else COULD_NOT
+def exit_status_of(state: str) -> int:
+    """Return the exit status for the state of a plan: refused, planned, done, or not verified."""
+    return {"refused": REFUSED, "not verified": COULD_NOT}.get(state, 0)
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser) -> None:

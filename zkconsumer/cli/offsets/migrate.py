@@ -5,9 +5,10 @@ import json
 from dataclasses import replace
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
+from zkconsumer.cli.exit_status import REFUSED
 from zkconsumer.cli.files import read_text
 from zkconsumer.cli.numbers import whole_number
+from zkconsumer.cli.offsets.jobs import exit_status_of
 from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
@@ -172,6 +173,4 @@ def _request_of(args: argparse.Namespace) -> MigrationRequest:
 
 def _print(args: argparse.Namespace, report: MigrationReport) -> int:
     show((as_json if args.json else as_text)(report))
-    if report.outcome is None:
-        return REFUSED if report.plan.refusals else 0
-    return 0 if report.outcome.verified else COULD_NOT
+    return exit_status_of(report.status)

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Final
 
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
-from zkconsumer.cli.log_lookup import CommandLogLookup
+from zkconsumer.cli.log_lookup import log_ranges
+from zkconsumer.cluster.time_lookup import TimeLookup
 from zkconsumer.error_codes import explained
 from zkconsumer.errors import BrokerError, ConfigError
 from zkconsumer.model import Broker, TopicPartition
@@ -102,10 +103,6 @@ class OffsetsCluster:
         return self._access.clock.wall_ms()
 
     @cached_property
-    def _lookup(self) -> CommandLogLookup:
-        return CommandLogLookup(self._access.client, timeout_ms=self._limit_ms)
-
-    @cached_property
     def partitions(self) -> frozenset[TopicPartition]:
         """The cluster's partitions, from a broker and, if it is given, from ZooKeeper.
 
@@ -181,15 +178,17 @@ class OffsetsCluster:
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
         """Return start and end of the logs whose leaders respond."""
-        return self._lookup.logs([tp for tp in partitions if tp in self.partitions])
+        known = [tp for tp in partitions if tp in self.partitions]
+        return log_ranges(self._access.client, known, timeout_ms=self._limit_ms)
 
     def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
-        """Return the offsets of the first records since a time; see ``CommandLogLookup.since``.
+        """Return the offsets of the first records since a time; see ``TimeLookup.since``.
 
         Raises:
             ZkConsumerError: the lookup failed.
         """
-        found = self._lookup.since(time_ms, logs)
+        lookup = TimeLookup(self._access.client, timeout_ms=self._limit_ms)
+        found = lookup.since(dict.fromkeys(logs, time_ms))
         return ToTime(found.offsets, exact=found.is_exact)
 
     def close(self) -> None:

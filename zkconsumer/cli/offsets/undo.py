@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from zkconsumer.cli.exit_status import REFUSED
 from zkconsumer.cli.files import read_text
-from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text, state_of
 from zkconsumer.cli.offsets.drawing import Job
-from zkconsumer.cli.offsets.jobs import status_of, write_all
+from zkconsumer.cli.offsets.jobs import exit_status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import note, show
 from zkconsumer.errors import ConfigError
@@ -49,8 +49,7 @@ def run(args: argparse.Namespace) -> int:
             note(refused)
             return REFUSED
     show(plans_json(reports) if args.format == "json" else plans_text(reports))
-    refusals = any(report.plan.plan.refusals for report in reports)
-    return status_of(reports, refused=refusals)
+    return exit_status_of(state_of(reports))
 
 
 def _undo(
@@ -64,13 +63,13 @@ def _undo(
     jobs = []
     for back in backs:
         storages = cluster.of(back.group_id, with_kafka=back.target is OffsetStorage.KAFKA)
-        members = tuple(storages.group.members()) if args.force else ()
+        although = tuple(storages.group.members()) if args.force else None
         target = storages.storage(back.target)
         plan = RollBackRun(storages.group, target, back, with_members=args.force).plan(request)
         shown = OffsetPlan(plan=plan, logs=cluster.logs(sorted(plan.expected)))
         report = OffsetStoreReport(group_id=back.group_id, storage=back.target, plan=shown)
-        jobs.append(Job(storages=storages, reports=(report,), members=members, force=args.force))
+        jobs.append(Job(storages=storages, reports=(report,), although=although))
     reports = [report for job in jobs for report in job.reports]
-    if args.dry_run or any(report.plan.plan.refusals for report in reports):
+    if args.dry_run or state_of(reports) == "refused":
         return reports
     return write_all(jobs)

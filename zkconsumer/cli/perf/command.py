@@ -15,7 +15,7 @@ from zkconsumer.cli.cluster_arguments import add_consumer_config_argument, add_z
 from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.exit_status import COULD_NOT, INTERRUPTED
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
-from zkconsumer.cli.formats.performance import PerfStyle
+from zkconsumer.cli.formats.performance import DETAILED_HEADER, HEADER, PerfStyle
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note
 from zkconsumer.cli.perf.measure import End, Interval, Measurement
@@ -25,7 +25,6 @@ from zkconsumer.cli.perf.report import (
     as_table,
     detail,
     scala_detail,
-    scala_header,
     scala_row,
 )
 from zkconsumer.cli.perf.sources import PerfOptions, PerfSource, polled_source, zookeeper_source
@@ -208,8 +207,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
 
     if is_scala and not args.hide_header:
-        sys.stdout.write(scala_header(detailed=detailed))
-        sys.stdout.flush()
+        print(DETAILED_HEADER if detailed else HEADER, flush=True)
     limits = PerfLimits(
         messages=args.messages,
         interval=args.reporting_interval,

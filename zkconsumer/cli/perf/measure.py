@@ -3,11 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Protocol
 
 from zkconsumer.cli.formats.performance import PerfCount
-
-MEGABYTE: Final = 1 << 20
 
 
 class HasValue(Protocol):

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final, TextIO
 
+from zkconsumer.cli.formats.performance import MEGABYTE
 from zkconsumer.cli.perf.measure import (
-    MEGABYTE,
     End,
     Interval,
     Measurement,
@@ -15,7 +15,7 @@ from zkconsumer.cli.perf.measure import (
     StreamTally,
 )
 from zkconsumer.cli.perf.sources import Lists, PerfSource
-from zkconsumer.cli.progress import RewrittenLine, is_terminal
+from zkconsumer.cli.progress import RewrittenLine
 from zkconsumer.cli.signals import StopSignals
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ZkConsumerError
@@ -71,7 +71,7 @@ def measure(
     opened_ms = times.now_ms()
     with opening() as source:
         join_ms = times.now_ms() - opened_ms
-        measuring = _Measuring(source, limits, times, RateDisplay(terminal or sys.stderr))
+        measuring = _Measuring(source, limits, times, RewrittenLine(terminal or sys.stderr))
         stop.wake = measuring.stop
         try:
             found = measuring.run(join_ms)
@@ -95,31 +95,19 @@ def _checked(found: Measurement, source: PerfSource) -> Measurement:
     return found
 
 
-class RateDisplay:
-    """The rates of the last second, in one line of a terminal."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._line = RewrittenLine(stream) if is_terminal(stream) else None
-
-    def show(self, elapsed_ms: int, messages: int, rate: int, byte_rate: int) -> None:
-        """Show the progress and the rates."""
-        if self._line is not None:
-            self._line.show(
-                f"{elapsed_ms // 1000} s: {messages:,} messages, now {rate:,} messages/s, "
-                f"{byte_rate / MEGABYTE:,.1f} MB/s"
-            )
-
-    def clear(self) -> None:
-        """Erase the line."""
-        if self._line is not None:
-            self._line.clear()
+def rate_text(elapsed_ms: int, messages: int, rate: int, byte_rate: int) -> str:
+    """Return the progress, and the rates of the last second."""
+    return (
+        f"{elapsed_ms // 1000} s: {messages:,} messages, now {rate:,} messages/s, "
+        f"{byte_rate / MEGABYTE:,.1f} MB/s"
+    )
 
 
 class _Measuring:
     """One measurement. Thread: the one that runs it, except for ``stop``."""
 
     def __init__(
-        self, source: PerfSource, limits: PerfLimits, clock: Clock, line: RateDisplay
+        self, source: PerfSource, limits: PerfLimits, clock: Clock, line: RewrittenLine
     ) -> None:
         self._source = source
         self._limits = limits
@@ -219,7 +207,7 @@ class _Measuring:
         self._shown = messages, size
         self._seconds.append(messages - before)
         elapsed_ms = self._elapsed_ms()
-        self._line.show(elapsed_ms, messages, messages - before, size - size_before)
+        self._line.show(rate_text(elapsed_ms, messages, messages - before, size - size_before))
 
     def _report(self, interval: Interval) -> None:
         self._limits.report(interval, self._wall_ms)

@@ -1,8 +1,7 @@
 """Formats a measurement as a table, as JSON, and as the original. Pure."""
 
-from zkconsumer.cli.formats.performance import DETAILED_HEADER, HEADER, PerfStyle
+from zkconsumer.cli.formats.performance import MEGABYTE, PerfStyle
 from zkconsumer.cli.perf.measure import (
-    MEGABYTE,
     End,
     Interval,
     Measurement,
@@ -58,11 +57,6 @@ def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, obj
             for stream in found.streams
         ],
     }
-
-
-def scala_header(*, detailed: bool) -> str:
-    """Return the original's header, with its line end."""
-    return f"{DETAILED_HEADER if detailed else HEADER}\n"
 
 
 def scala_row(found: Measurement, style: PerfStyle) -> str:

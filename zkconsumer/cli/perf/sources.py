@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import client_of, open_store, require_brokers, require_zookeeper
 from zkconsumer.cli.groups.removal import GroupRemoval
-from zkconsumer.cli.log_lookup import CommandLogLookup
+from zkconsumer.cli.log_lookup import log_ranges
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
@@ -168,7 +168,7 @@ class _Connected(PerfSource):
             tps = [
                 TopicPartition(self._topic, number) for number in partitions.get(self._topic, ())
             ]
-            logs = CommandLogLookup(client, timeout_ms=_CHECK_MS).logs(tps)
+            logs = log_ranges(client, tps, timeout_ms=_CHECK_MS)
         if not tps or len(logs) < len(tps):
             return None  # the number is unknown: read the readable partitions until the time-out
         return sum(log.end - log.start for log in logs.values())

@@ -10,13 +10,11 @@ from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, js
 from zkconsumer.cli.consume.settings import add_property_argument
 from zkconsumer.cli.exit_status import INTERRUPTED, REFUSED
 from zkconsumer.cli.files import whole_file
-from zkconsumer.cli.log_lookup import CommandLogLookup
 from zkconsumer.cli.numbers import offset_number, partition_numbers, whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
 from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.replay.ranges import ReplayPlan, plan_replay
 from zkconsumer.cli.replay.replay_request import (
-    TRIES,
     bounds_of,
     logs_of,
     offsets_of_file,
@@ -25,10 +23,13 @@ from zkconsumer.cli.replay.replay_request import (
 from zkconsumer.cli.replay.replaying import Replay
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.time_lookup import TimeLookup
 from zkconsumer.errors import ConfigError, DataLost, ZkConsumerError
 from zkconsumer.fetch.range_settings import RangeSettings
 
 _STDOUT = "-"
+_TRIES = 3
+"""The time limit of all attempts of a lookup, in time-outs of one response."""
 
 DESCRIPTION = """\
 Print the messages of a topic between two offsets or two times, partition by partition. It joins no
@@ -147,11 +148,12 @@ def run(args: argparse.Namespace) -> int:
     }
     if args.topic is None and starts is None:
         raise ConfigError("no topic given: give --topic TOPIC (or --offsets-file FILE)")
-    replay = None
+    replay, limit_ms = None, args.timeout_ms * _TRIES
     try:
         with stop_signals(), open_cluster(args) as access:
-            lookup = CommandLogLookup(access.client, timeout_ms=args.timeout_ms * TRIES)
-            logs = logs_of(lookup, partitions_of(args, access.client, starts))
+            lookup = TimeLookup(access.client, timeout_ms=limit_ms)
+            partitions = partitions_of(args, access.client, starts, timeout_ms=limit_ms)
+            logs = logs_of(access.client, partitions, timeout_ms=limit_ms)
             plan = plan_replay(
                 logs,
                 bounds_of(args.from_offset, times["from"], starts, logs, lookup.since),
@@ -162,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
             settings = RangeSettings(
                 client_id="zkconsumer-replay",
                 timeout_ms=args.timeout_ms,
-                poll_timeout_ms=args.timeout_ms * TRIES,
+                poll_timeout_ms=limit_ms,
                 fail_on_data_loss=not args.allow_gaps,
             )
             replay = Replay(access.client, settings, formatter)
@@ -193,8 +195,10 @@ def _formatter(args: argparse.Namespace) -> Formatter:
 
 def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
     """Print what can't be replayed; return whether the command is refused."""
-    for text in (*plan.wrong, *plan.notes, *plan.gone):
+    for text in (*plan.wrong, *plan.notes):
         note(text)
+    for range_, why in plan.gone.items():
+        note(f"{range_} is not available: {why}")
     if plan.wrong:
         return True
     if plan.gone and not allow_gaps:

@@ -8,31 +8,20 @@ from zkconsumer.offsets.planning import LogRange
 
 
 @dataclass(frozen=True, slots=True)
-class UnavailableOffsets:
-    """Requested offsets that are not in the log, and why."""
-
-    range_: OffsetRange
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.range_} is not available: {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
 class ReplayPlan:
     """The plan of a replay.
 
     Attributes:
         ranges: ascending by partition, within the logs. Empty ones are omitted.
-        gone: the requested offsets that are not available.
+        gone: the requested offsets that are not in the logs, each with the reason.
         wrong: the invalid requests.
         notes: notes about partitions that have nothing to read.
     """
 
     ranges: tuple[OffsetRange, ...]
-    gone: tuple[UnavailableOffsets, ...] = ()
-    wrong: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    gone: Mapping[OffsetRange, str]
+    wrong: tuple[str, ...]
+    notes: tuple[str, ...]
 
     @property
     def count(self) -> int:
@@ -53,7 +42,7 @@ def plan_replay(
         ends: the end offsets, exclusive; missing partitions end with the log.
     """
     ranges: list[OffsetRange] = []
-    gone: list[UnavailableOffsets] = []
+    gone: dict[OffsetRange, str] = {}
     wrong: list[str] = []
     notes: list[str] = []
     for tp, log in sorted(logs.items()):
@@ -66,18 +55,13 @@ def plan_replay(
             continue
         first, behind = max(start, log.start), min(end, log.end)
         if start < log.start and start < end:
-            range_ = _range(tp, start, min(end, log.start))
-            gone.append(
-                UnavailableOffsets(
-                    range_, f"the log begins at {log.start} (older messages are deleted)"
-                )
-            )
+            older = _range(tp, start, min(end, log.start))
+            gone[older] = f"the log begins at {log.start} (older messages are deleted)"
         if end > log.end and start < end:
-            range_ = _range(tp, max(start, log.end), end)
-            gone.append(UnavailableOffsets(range_, f"the log ends at {log.end}"))
+            gone[_range(tp, max(start, log.end), end)] = f"the log ends at {log.end}"
         if first < behind:
             ranges.append(_range(tp, first, behind))
-    return ReplayPlan(tuple(ranges), tuple(gone), tuple(wrong), tuple(notes))
+    return ReplayPlan(tuple(ranges), gone, tuple(wrong), tuple(notes))
 
 
 def _range(tp: TopicPartition, start: int, end: int) -> OffsetRange:

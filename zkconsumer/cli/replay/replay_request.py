@@ -5,15 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
-from zkconsumer.cli.log_lookup import CommandLogLookup, Logs
+from zkconsumer.cli.log_lookup import log_ranges
 from zkconsumer.cli.output import note
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.time_lookup import OffsetsByTime
+from zkconsumer.cluster.time_lookup import OffsetsByTime, Times
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
-
-TRIES = 3
-"""The time limit of all attempts of a lookup, in time-outs of one response."""
+from zkconsumer.offsets.planning import LogRange
 
 
 def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPartition, int] | None:
@@ -39,7 +37,11 @@ def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPar
 
 
 def partitions_of(
-    args: argparse.Namespace, client: ClusterClient, starts: Mapping[TopicPartition, int] | None
+    args: argparse.Namespace,
+    client: ClusterClient,
+    starts: Mapping[TopicPartition, int] | None,
+    *,
+    timeout_ms: int,
 ) -> list[TopicPartition]:
     """Return the partitions to read, all of which exist.
 
@@ -48,7 +50,7 @@ def partitions_of(
         ZkConsumerError: no broker responds.
     """
     topics = {args.topic} if starts is None else {tp.topic for tp in starts}
-    view = client.view(topics, timeout_ms=args.timeout_ms * TRIES)
+    view = client.view(topics, timeout_ms=timeout_ms)
     there = {
         TopicPartition(topic, number)
         for topic, numbers in view.partitions.items()
@@ -72,13 +74,15 @@ def partitions_of(
     return sorted(wanted)
 
 
-def logs_of(lookup: CommandLogLookup, partitions: Sequence[TopicPartition]) -> Logs:
+def logs_of(
+    client: ClusterClient, partitions: Sequence[TopicPartition], *, timeout_ms: int
+) -> dict[TopicPartition, LogRange]:
     """Return the start and end offset of each log.
 
     Raises:
         ZkConsumerError: a leader does not respond.
     """
-    logs = lookup.logs(partitions)
+    logs = log_ranges(client, partitions, timeout_ms=timeout_ms)
     silent = [tp for tp in partitions if tp not in logs]
     if silent:
         raise ZkConsumerError(
@@ -92,8 +96,8 @@ def bounds_of(
     offset: int | None,
     time_ms: int | None,
     file: Mapping[TopicPartition, int] | None,
-    logs: Logs,
-    look_up: Callable[[int, Logs], OffsetsByTime],
+    logs: Mapping[TopicPartition, LogRange],
+    look_up: Callable[[Times], OffsetsByTime],
 ) -> dict[TopicPartition, int]:
     """Return the start or the end of each range; none if it is that of the log.
 
@@ -117,7 +121,7 @@ def bounds_of(
         return {tp: file[tp] for tp in logs}
     if time_ms is None:
         return {}
-    found = look_up(time_ms, logs)
+    found = look_up(dict.fromkeys(logs, time_ms))
     silent = sorted(logs.keys() - found.offsets.keys())
     if silent:
         raise ZkConsumerError(f"{silent[0]}: its leader has no offset for that time")

@@ -9,8 +9,9 @@ import pytest
 from tests.fakes.fake_terminal import FakeTerminal
 from tests.unit.cli.perf.test_measure import Value
 from zkconsumer.cli.perf.measure import End, HasValue, Interval, Measurement
-from zkconsumer.cli.perf.measuring import PerfLimits, RateDisplay, measure
+from zkconsumer.cli.perf.measuring import PerfLimits, measure, rate_text
 from zkconsumer.cli.perf.sources import Lists, PerfSource
+from zkconsumer.cli.progress import RewrittenLine
 from zkconsumer.cli.signals import StopSignals
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.scope import Mailbox
@@ -164,9 +165,9 @@ def test_the_rate_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("TERM", "xterm")
     screen, file = FakeTerminal(), io.StringIO()
     for stream in (screen, file):
-        line = RateDisplay(stream)
-        line.show(1_234, 1_000_000, 500_000, 3 << 20)
-        line.show(2_234, 1_000_001, 1, 0)
+        line = RewrittenLine(stream)
+        line.show(rate_text(1_234, 1_000_000, 500_000, 3 << 20))
+        line.show(rate_text(2_234, 1_000_001, 1, 0))
         line.clear()
     first, second, blank, rest = screen.getvalue().split("\r")[1:]
     assert first == "1 s: 1,000,000 messages, now 500,000 messages/s, 3.0 MB/s"

@@ -94,9 +94,9 @@ def test_of_offsets_in_both_stores_kafka_s_are_shown() -> None:
         partitions=(GroupPartition(tp, "g_a-0", committed=both),),
     )
     gone = "Could not parse broker info due to Broker id 7 does not exist"
-    assert describe_group_text(cluster, described, "g").splitlines() == [HEADER, gone]
+    assert describe_group_text(cluster, described, "g", ["t"]).splitlines() == [HEADER, gone]
     back = replace(cluster, brokers=(BrokerStatus(broker=Broker(7, "h", 1), seen_ms=0),))
-    rows = describe_group_text(back, described, "g").splitlines()
+    rows = describe_group_text(back, described, "g", ["t"]).splitlines()
     assert rows == [HEADER, "g, t, 0, 4, 9, 5, g_a-0"]
     assert checker_text(back, described).splitlines()[1].split()[3:] == ["4", "9", "5", "g_a-0"]
     # Without topics only the header is printed.

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from zkconsumer.cli.formats.offset_files import csv_text, offsets_of_group, parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import (
     export_text,
-    offset_node,
     parse_export,
     read_as_original,
 )
@@ -30,21 +29,20 @@ def test_exported_offsets_are_imported_unchanged(
     offsets: dict[str, dict[TopicPartition, int]],
 ) -> None:
     """The original's format is read by our rules and by the original's; CSV is read as well."""
-    nodes = [
-        offset_node(group_id, tp, offset)
+    text = export_text(offsets)
+    assert parse_offset_file(text, "file").offsets == offsets
+    assert read_as_original(text, "file") == {
+        f"/consumers/{group_id}/offsets/{tp.topic}/{tp.partition}": str(offset)
         for group_id, of_group in offsets.items()
         for tp, offset in of_group.items()
-    ]
-    text = export_text(nodes)
-    assert parse_offset_file(text, "file").offsets == offsets
-    assert read_as_original(text, "file") == dict(nodes)
+    }
     assert parse_offset_file(csv_text(offsets), "file", next(iter(offsets))).offsets == offsets
 
 
 def test_each_format_is_written_as_documented() -> None:
     """The original's format and CSV, which names the groups only if there are several."""
-    nodes = [offset_node("g", T0, 3), offset_node("g", T1, 4)]
-    assert export_text(nodes) == "/consumers/g/offsets/t/0:3\n/consumers/g/offsets/t/1:4\n"
+    nodes = export_text({"g": {T1: 4, T0: 3}})
+    assert nodes == "/consumers/g/offsets/t/0:3\n/consumers/g/offsets/t/1:4\n"
     assert csv_text({"g": {T1: 4, T0: 3}}) == "t,0,3\nt,1,4\n"
     assert csv_text({"h": {T1: 4}, "g": {T0: 3}}) == "g,t,0,3\nh,t,1,4\n"
 
@@ -82,7 +80,7 @@ def test_lines_that_crash_the_original_are_refused(line: str) -> None:
 def test_a_group_with_a_slash_is_refused() -> None:
     """A slash in a group id would make the line name another node."""
     with pytest.raises(ConfigError, match=r"group\.id"):
-        offset_node("a/b", T0, 3)
+        export_text({"a/b": {T0: 3}})
 
 
 def test_csv_of_other_programs_is_read() -> None:
