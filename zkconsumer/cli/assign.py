@@ -7,10 +7,11 @@ from typing import Final
 from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.assignment.strategy import CannotAssign
 from zkconsumer.cli.cluster_access import open_cluster
-from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.cluster_responses import find_group, print_failures
 from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
+from zkconsumer.cli.group_arguments import add_kind_argument
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note
 from zkconsumer.cli.tables import add_format_arguments
@@ -22,7 +23,6 @@ from zkconsumer.topic_name import is_topic_name
 _COUNT = whole_number("is not a number of at least 1", digits=6)
 _DEFAULT_STRATEGY: Final = "range"
 _MOST_READERS: Final = 100_000
-_OF_ZOOKEEPER: Final = ("range", "roundrobin")
 
 DESCRIPTION = """\
 Compute which partitions each reader would get from the group's assignor. Nothing is changed, and
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--strategy",
-        choices=list(dict.fromkeys((*_OF_ZOOKEEPER, *STRATEGIES))),
+        choices=list(STRATEGIES),
         help="the assignor (default: the current one if it is known, else range); for a "
         "ZooKeeper group, its partition.assignment.strategy: range or roundrobin",
     )

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
-from zkconsumer.cli.without_zookeeper import NEEDS_ZOOKEEPER, address_of
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
@@ -22,7 +21,7 @@ from zkconsumer.net.listening import why_nothing_listens
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.properties_file import load_properties
-from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, TopicStatus
+from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind, TopicStatus
 from zkconsumer.status.reading.broker_cluster import BrokerSource
 from zkconsumer.status.reading.deadline import Deadline, ReadingLimits
 from zkconsumer.status.reading.kept import CLUSTER_PARTS, registered_addresses
@@ -38,6 +37,14 @@ from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
+NEEDS_ZOOKEEPER = (
+    "this is stored in ZooKeeper, and brokers can't access it: give --zookeeper HOSTS; nothing "
+    "was done"
+)
+NO_CLUSTER = (
+    "no cluster given: give --zookeeper HOSTS, or --bootstrap-server HOSTS for a cluster without "
+    "ZooKeeper, or with one that you can't reach"
+)
 _BACKOFF_MS = 250
 _SESSION_MS = 20_000
 
@@ -251,6 +258,27 @@ def open_cluster(
         )
         stack.callback(access.close)
         yield access
+
+
+def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
+    """Return the cluster's address as given; check that it suffices for the requested groups.
+
+    Args:
+        args: parsed arguments of ``add_cluster_arguments``.
+        client: the brokers' settings, which may have bootstrap servers.
+
+    Raises:
+        ConfigError: neither ZooKeeper nor brokers are given, or ZooKeeper groups are requested
+            without ZooKeeper.
+    """
+    if args.zookeeper:
+        address: str = args.zookeeper
+        return address
+    if not client.bootstrap:
+        raise ConfigError(NO_CLUSTER)
+    if getattr(args, "kind", None) is GroupKind.ZOOKEEPER:
+        raise ConfigError("--kind zookeeper needs a --zookeeper: brokers don't know those groups")
+    return ",".join(f"{broker.host}:{broker.port}" for broker in client.bootstrap)
 
 
 def require_zookeeper(connect: str) -> None:

@@ -4,7 +4,6 @@ import argparse
 from typing import Final, TypeAlias
 
 from zkconsumer.cli.numbers import whole_number
-from zkconsumer.status.model import GroupKind
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 
 # A class in argparse without a public name: a parser, or a group of its options.
@@ -69,17 +68,6 @@ def add_consumer_config_argument(container: Container) -> None:
         dest="consumer_config",
         metavar="FILE",
         help="a .properties file with settings of the consumer, such as security.protocol",
-    )
-
-
-def add_kind_argument(parser: argparse.ArgumentParser) -> None:
-    """Add ``--kind``, for group ids that exist in both places; ``args.kind`` may be None."""
-    parser.add_argument(
-        "--kind",
-        type=GroupKind,
-        choices=list(GroupKind),
-        metavar="KIND",
-        help="the kind of the group, if two groups have this id: zookeeper or coordinator",
     )
 
 

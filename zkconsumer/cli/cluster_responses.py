@@ -58,6 +58,18 @@ def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
     return bool(unread) or in_zookeeper or at_brokers
 
 
+def print_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
+    """Print to standard error that ZooKeeper groups are missing, if the kind includes them.
+
+    Args:
+        snapshot: the cluster.
+        kind: the kind of the groups shown; None: all.
+    """
+    alone = snapshot.brokers_alone
+    if alone is not None and not alone.no_zookeeper and kind is not GroupKind.COORDINATOR:
+        note(alone.unknown)
+
+
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
     """Return the group with this id.
 

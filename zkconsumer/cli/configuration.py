@@ -25,6 +25,7 @@ It is TOML, at ``$ZKCONSUMER_CONFIG``, else ``$XDG_CONFIG_HOME/zkconsumer/config
 """
 
 import argparse
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -130,6 +131,16 @@ def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
     base = environment.get("XDG_CONFIG_HOME")
     path = (Path(base) if base else home / ".config") / "zkconsumer" / "config.toml"
     return path if path.is_file() else None
+
+
+def user_configuration() -> Configuration | None:
+    """Return the user's configuration; None if there is no file.
+
+    Raises:
+        ConfigError: it can't be read, is not TOML, or has an unknown key.
+    """
+    file = find_file(os.environ, Path.home())
+    return None if file is None else read_configuration(file)
 
 
 def read_configuration(path: Path) -> Configuration:

@@ -1,4 +1,4 @@
-"""Defines a ``--group`` that can be repeated.
+"""Defines a ``--group`` that can be repeated, and ``--kind``.
 
 Commands of a single group refuse a second one, as every option is refused twice (``parsing``).
 """
@@ -6,6 +6,8 @@ Commands of a single group refuse a second one, as every option is refused twice
 import argparse
 from collections.abc import Sequence
 from typing import Any
+
+from zkconsumer.status.model import GroupKind
 
 
 class _Each(argparse.Action):
@@ -43,3 +45,22 @@ def add_groups_argument(parser: argparse.ArgumentParser, about: str) -> None:
         metavar="GROUP",
         help=f"{about}; may be repeated (default: all)",
     )
+
+
+def add_kind_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--kind``, for group ids that exist in both places; ``args.kind`` may be None."""
+    parser.add_argument(
+        "--kind",
+        type=GroupKind,
+        choices=list(GroupKind),
+        metavar="KIND",
+        help="the kind of the group, if two groups have this id: zookeeper or coordinator",
+    )
+
+
+def usual_kind(args: argparse.Namespace) -> GroupKind:
+    """Return the kind of groups that is given; by default ZooKeeper's, if there is one."""
+    if args.kind is not None:
+        kind: GroupKind = args.kind
+        return kind
+    return GroupKind.ZOOKEEPER if args.zookeeper else GroupKind.COORDINATOR

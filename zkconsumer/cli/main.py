@@ -9,10 +9,9 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from zkconsumer.cli.completion import complete_shell
-from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
+from zkconsumer.cli.configuration import Configuration, Defaults, user_configuration
 from zkconsumer.cli.exit_status import INTERRUPTED, REFUSED
 from zkconsumer.cli.output import discard_standard_output, mend_standard_streams, report_error
 from zkconsumer.cli.parsing import called, commands_of, parse, parser_for, without_help_command
@@ -74,13 +73,13 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     command, cluster_name = called(words)
     if command is None:
         return parse(parser, words)
-    file = find_file(os.environ, Path.home())
-    if file is None and cluster_name is not None:
+    configuration = user_configuration()
+    if configuration is None and cluster_name is not None:
         raise ConfigError(
             f"--cluster {cluster_name}: there is no configuration file to define it; see "
             "zkconsumer man for how to write one"
         )
-    configuration = Configuration() if file is None else read_configuration(file)
+    configuration = configuration or Configuration()
     if cluster_name is None:
         configuration = configuration.with_environment(os.environ)
     defaults = Defaults(configuration, cluster_name)

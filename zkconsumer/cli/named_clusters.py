@@ -1,13 +1,11 @@
 """Selects several clusters of the configuration file, for commands that show them together."""
 
 import argparse
-import os
 import re
-from pathlib import Path
 from typing import Final
 
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS, milliseconds
-from zkconsumer.cli.configuration import Configuration, find_file, read_configuration
+from zkconsumer.cli.configuration import Configuration, user_configuration
 from zkconsumer.errors import ConfigError
 
 _ALL: Final = "all"
@@ -29,15 +27,14 @@ def clusters_of(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
                 f"--{option.replace('_', '-')} is one cluster, and --clusters names several: give "
                 "only one of them"
             )
-    file = find_file(os.environ, Path.home())
-    if file is None:
+    configuration = user_configuration()
+    if configuration is None:
         raise ConfigError("--clusters: there is no configuration file to define them")
-    configuration = read_configuration(file)
     names = [name.strip() for name in args.clusters.split(",") if name.strip()]
     if names == [_ALL]:
         names = list(configuration.clusters)
     if not names:
-        raise ConfigError(f"--clusters: {file} names no clusters")
+        raise ConfigError(f"--clusters: {configuration.name} names no clusters")
     return {name: _arguments(args, configuration, name) for name in names}
 
 

@@ -1,12 +1,10 @@
 """Runs the notifications of ``serve`` and ``watch``."""
 
 import argparse
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from zkconsumer.cli.configuration import find_file, read_configuration
+from zkconsumer.cli.configuration import user_configuration
 from zkconsumer.notify.notifier import Notifier, Route
 from zkconsumer.notify.settings import NotifySettings, read_notify_settings
 from zkconsumer.notify.templates import NotificationOrigin
@@ -18,8 +16,8 @@ def notify_settings() -> NotifySettings:
     Raises:
         ConfigError: the settings are invalid.
     """
-    file = find_file(os.environ, Path.home())
-    return read_notify_settings({} if file is None else read_configuration(file).notify)
+    configuration = user_configuration()
+    return read_notify_settings({} if configuration is None else configuration.notify)
 
 
 def origin_of(args: argparse.Namespace, settings: NotifySettings) -> NotificationOrigin:

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             producer = _producer(args)
             try:
                 producer.partitions_for(args.topic)
-                status = _write(args, producer, sources, written)
+                _write(args, producer, sources, written)
                 producer.close()
             except BaseException:
                 producer.close(_INTERRUPTED_S)
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     note(written)
     if written.error is not None:
         raise written.error
-    return status
+    return 0
 
 
 class _Written:
@@ -136,12 +136,12 @@ class _Written:
 
 def _write(
     args: argparse.Namespace, producer: KafkaProducer, sources: list[BinaryIO], written: _Written
-) -> int:
+) -> None:
     read = json_line if args.json else partial(text_line, separator=_separator(args))
     own = tuple((name, value.encode()) for name, value in args.headers)
     for number, line in enumerate(_lines(sources), 1):
         if written.error is not None:
-            return 1
+            return
         try:
             made: ProducedLine = read(line)
             future = producer.send(
@@ -155,10 +155,9 @@ def _write(
         except ConfigError as error:
             # Not a usage error (status 2), since earlier lines were written.
             written.failed(number, error)
-            return 1
+            return
         future.add_callback(written.add)
         future.add_errback(written.failed, number)
-    return 0
 
 
 def _separator(args: argparse.Namespace) -> bytes | None:

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from zkconsumer.cli.browsing import CommandBrowser
-from zkconsumer.cli.cluster_access import broker_settings, open_cluster
+from zkconsumer.cli.cluster_access import address_of, broker_settings, open_cluster
 from zkconsumer.cli.exit_status import INTERRUPTED
 from zkconsumer.cli.named_clusters import clusters_of
 from zkconsumer.cli.notifying import notifying
 from zkconsumer.cli.page_browser import open_page
 from zkconsumer.cli.serve import TOKEN_VARIABLE
-from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.inbound.table import ConnectionLimits
 from zkconsumer.notify.settings import NotifySettings

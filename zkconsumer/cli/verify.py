@@ -5,11 +5,17 @@ from collections.abc import Sequence
 
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import open_cluster
-from zkconsumer.cli.cluster_arguments import add_cluster_arguments, add_kind_argument
-from zkconsumer.cli.cluster_responses import find_group, print_failures, print_unseen, settled
+from zkconsumer.cli.cluster_arguments import add_cluster_arguments
+from zkconsumer.cli.cluster_responses import (
+    find_group,
+    print_failures,
+    print_unknown,
+    print_unseen,
+    settled,
+)
 from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
 from zkconsumer.cli.formats.scala_lines import verified_text
-from zkconsumer.cli.group_arguments import add_groups_argument
+from zkconsumer.cli.group_arguments import add_groups_argument, add_kind_argument
 from zkconsumer.cli.output import show
 from zkconsumer.cli.tables import (
     Cell,
@@ -23,7 +29,6 @@ from zkconsumer.cli.tables import (
     shows_colour,
     table,
 )
-from zkconsumer.cli.without_zookeeper import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus

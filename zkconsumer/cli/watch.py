@@ -5,7 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from zkconsumer.cli.cluster_access import broker_settings, open_cluster
+from zkconsumer.cli.cluster_access import address_of, broker_settings, open_cluster
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
@@ -13,7 +13,6 @@ from zkconsumer.cli.cluster_arguments import (
 )
 from zkconsumer.cli.notifying import notify_settings, notifying, origin_of
 from zkconsumer.cli.timed_output import limit_log_writes, write_within
-from zkconsumer.cli.without_zookeeper import address_of
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.notify.alerts import Alert

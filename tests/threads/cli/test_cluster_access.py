@@ -7,7 +7,7 @@ import pytest
 from tests.support.opened_cluster import opening, parsed_arguments
 from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import CommandCluster
-from zkconsumer.cli.without_zookeeper import print_unknown
+from zkconsumer.cli.cluster_responses import print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.status.model import (

@@ -34,7 +34,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[StatusWor
     world = StatusWorld()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(doctor, "open_cluster", opening(world))
-    monkeypatch.setattr(doctor, "wait_ms", world.clock.advance)
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", world.clock.advance)
     world.tree.write("/controller", b'{"version":1,"brokerid":0,"timestamp":"9"}')
     settle(world)
     yield world
@@ -196,7 +196,7 @@ def test_the_wait_ends_when_a_group_has_settled(
         if sum(waited) == 5_000:
             world.tree.own("h", *T1, f"{MEMBER}-0", session)
 
-    monkeypatch.setattr(doctor, "wait_ms", wait)
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", wait)
     assert call() == 0
     assert sum(waited) == 5_000
     assert capsys.readouterr().out == "nothing wrong; examined 2 groups, twice, 5 s apart\n"
@@ -383,7 +383,7 @@ def test_the_wait_can_be_interrupted(
     def interrupt(ms: int) -> None:
         raise KeyboardInterrupt(ms)
 
-    monkeypatch.setattr(doctor, "wait_ms", interrupt)
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", interrupt)
     assert call("--fix", "--yes") == 130
     assert capsys.readouterr().out == ""
     assert node(world, GHOST_PATH) == GHOST_DATA

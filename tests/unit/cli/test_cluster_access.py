@@ -9,8 +9,7 @@ from tests.support.opened_cluster import opening, parsed_arguments
 from tests.support.status import group_of, snapshot_of
 from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import open_cluster
-from zkconsumer.cli.cluster_responses import find_group
-from zkconsumer.cli.without_zookeeper import print_unknown
+from zkconsumer.cli.cluster_responses import find_group, print_unknown
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.status.model import (

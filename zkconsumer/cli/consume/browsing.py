@@ -17,6 +17,7 @@ from zkconsumer.browse.query import BrowseLimits, MessageQuery
 from zkconsumer.cli.browsing import CommandBrowser
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.consume.format import TextFormat
+from zkconsumer.cli.live import pause
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
 from zkconsumer.cli.pipes import stop_ourselves, watching_reader
 from zkconsumer.cli.signals import StopRequested, stop_signals
@@ -24,7 +25,6 @@ from zkconsumer.cli.tables import instant, table
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
-from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.diagnosis import counted
 
 log = logging.getLogger(__name__)
@@ -91,8 +91,7 @@ def _follow(args: argparse.Namespace, query: MessageQuery) -> int:
             for result in results:
                 if not following.show(result):
                     break
-                for nap_ms in naps(_PAUSE_MS):
-                    wait_ms(nap_ms)
+                pause(_PAUSE_MS)
     except StopRequested:
         log.debug("stopped by a signal")
     except OutputClosed:

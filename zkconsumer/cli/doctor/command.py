@@ -5,12 +5,10 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster, required
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
-    add_kind_argument,
     milliseconds,
 )
 from zkconsumer.cli.cluster_responses import find_group
@@ -23,11 +21,12 @@ from zkconsumer.cli.doctor.ready import (
 from zkconsumer.cli.doctor.report import DoctorReport, as_json, as_text, heading
 from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.exit_status import NOT_WELL
+from zkconsumer.cli.group_arguments import add_kind_argument
+from zkconsumer.cli.live import pause
 from zkconsumer.cli.output import note, show
 from zkconsumer.cli.tables import add_format_arguments, shows_colour
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConfigError
-from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import restrict_to
@@ -35,10 +34,10 @@ from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_t
 from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
+from zkconsumer.status.verify import STRATEGIES
 
 _READ_INTERVAL_MS = 5_000
 _COUNTDOWN_WIDTH = 30
-_STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
 
 DESCRIPTION = """\
 Report what is wrong with a cluster and its groups in plain words, with the evidence and how to
@@ -76,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_abandoned_argument(parser)
     parser.add_argument(
         "--strategy",
-        choices=_STRATEGIES,
+        choices=STRATEGIES,
         metavar="NAME",
         help="the partition.assignment.strategy of these groups, range or roundrobin, which is "
         "not in ZooKeeper (default: inferred from the owners, if possible)",
@@ -227,8 +226,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
         passed_ms = clock.now_ms() - began_ms
         _write_left(max(suspicion.wait_ms for suspicion in left) - passed_ms)
         until_ms = min(_READ_INTERVAL_MS, min(suspicion.wait_ms for suspicion in left) - passed_ms)
-        for nap_ms in naps(until_ms):
-            wait_ms(nap_ms)
+        pause(until_ms)
         passed_ms = clock.now_ms() - began_ms
         left = [suspicion for suspicion in left if suspicion.wait_ms > passed_ms]
         if left:

@@ -7,13 +7,16 @@ from typing import Final
 
 from zkconsumer.cli.actions import add_action, add_action_flags, chosen_action
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
-from zkconsumer.cli.cluster_arguments import (
-    add_abandoned_argument,
-    add_cluster_arguments,
-    add_kind_argument,
+from zkconsumer.cli.cluster_arguments import add_abandoned_argument, add_cluster_arguments
+from zkconsumer.cli.cluster_responses import (
+    chosen_groups,
+    find_group,
+    print_failures,
+    print_unknown,
+    settled,
 )
-from zkconsumer.cli.cluster_responses import chosen_groups, find_group, print_failures, settled
 from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text
+from zkconsumer.cli.group_arguments import add_kind_argument, usual_kind
 from zkconsumer.cli.groups.delete import delete_groups
 from zkconsumer.cli.groups.show import description, group_json, list_json, list_table
 from zkconsumer.cli.groups.watch import (
@@ -26,7 +29,6 @@ from zkconsumer.cli.groups.watch import (
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, snapshots
 from zkconsumer.cli.output import show_as_original
 from zkconsumer.cli.tables import add_format_arguments, json_text
-from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths

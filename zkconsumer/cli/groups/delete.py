@@ -9,10 +9,10 @@ from zkconsumer.cli.cluster_responses import find_group
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
 from zkconsumer.cli.formats.group_command import Deletion, all_topic_deletion_text, deletion_text
+from zkconsumer.cli.group_arguments import usual_kind
 from zkconsumer.cli.groups.removal import GroupRemoval, delete_coordinated
 from zkconsumer.cli.output import note, show
 from zkconsumer.cli.tables import json_text
-from zkconsumer.cli.without_zookeeper import usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import counted

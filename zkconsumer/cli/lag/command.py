@@ -8,20 +8,24 @@ from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.cluster_arguments import (
     add_abandoned_argument,
     add_cluster_arguments,
-    add_kind_argument,
     milliseconds,
 )
-from zkconsumer.cli.cluster_responses import chosen_groups, print_failures, print_unseen, settled
+from zkconsumer.cli.cluster_responses import (
+    chosen_groups,
+    print_failures,
+    print_unknown,
+    print_unseen,
+    settled,
+)
 from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
-from zkconsumer.cli.group_arguments import add_groups_argument
+from zkconsumer.cli.group_arguments import add_groups_argument, add_kind_argument, usual_kind
 from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag.seconds import TIMES_MOST, LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, pause, snapshots
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import note, show, show_as_original
 from zkconsumer.cli.tables import add_format_arguments, instant, json_text
-from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.sightings import Sightings, SightingsByGroup
