@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from base64 import b64encode
+from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 from tests.support.registry_server import registry_server
 from zkconsumer.browse.decoding import BytesDecoder, Form
 from zkconsumer.browse.message import BrowseResult, SeenMessage
+from zkconsumer.browse.query import MessageQuery
 from zkconsumer.cli.browsing import CommandBrowser
+from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.cli.main import main
 from zkconsumer.errors import ConfigError
 from zkconsumer.schemas.remembered import SchemaMemory
@@ -100,6 +103,44 @@ def test_bytes_in_a_pipe_are_whole(
     assert main(["consume", "--bootstrap-server", "b:1", "--topic", "t", "--tail", "1", *show]) == 0
     between = " " if form == "hex" else ""
     assert capfd.readouterr().out == f"null|{between.join([shown] * 9_000)}\n"
+
+
+@pytest.mark.parametrize("flags", [[], ["--follow", "--max-messages", "1"]])
+def test_a_negative_time_out_is_none(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    """It means no limit, as for a member of a group: neither is the browser's, nor ends it."""
+    decoded = BytesDecoder().decode(b"hello")
+    message = SeenMessage(
+        topic="t",
+        partition=0,
+        offset=0,
+        timestamp=-1,
+        raw_key=None,
+        raw_value=b"hello",
+        key=decoded,
+        value=decoded,
+    )
+    found = BrowseResult(messages=[message], scanned=1)
+
+    class Browser:
+        def __init__(self, args: argparse.Namespace, *, limits: object = None) -> None:
+            del limits
+            assert args.timeout_ms == DEFAULT_TIMEOUT_MS
+
+        def __call__(self, query: MessageQuery) -> BrowseResult:
+            del query
+            return found
+
+        def follow(self, query: MessageQuery) -> Generator[BrowseResult, None, None]:
+            del query
+            yield BrowseResult()
+            yield found
+
+    monkeypatch.setattr("zkconsumer.cli.consume.browsing.CommandBrowser", Browser)
+    words = ["consume", "--bootstrap-server", "b:1", "--topic", "t", "--tail", "1"]
+    assert main([*words, "--timeout-ms", "-1", *flags]) == 0
+    assert capfd.readouterr().out == "hello\n"
 
 
 def test_invalid_registry_settings_are_refused(tmp_path: Path) -> None:

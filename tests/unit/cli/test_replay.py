@@ -1,6 +1,9 @@
 """``zkconsumer replay`` with in-memory brokers of 0.8.2."""
 
+import fcntl
 import json
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,6 +129,19 @@ def test_deleted_offsets_are_reported_before_anything_is_printed(
     printed = ReplayOutput(capfd, *flags, "--allow-gaps")
     assert (printed.status, "[10, 30) is not available" in printed.err) == (0, True)
     assert Path("out").read_text().split() == [str(number) for number in range(30, 100)]
+
+
+def test_a_pipe_has_its_size_again_at_the_end(
+    world: RangeReaderBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may write to it afterwards, who would wait for its reader at every page."""
+    read, write = os.pipe()
+    with os.fdopen(read), os.fdopen(write, "w") as pipe:
+        size = fcntl.fcntl(write, fcntl.F_GETPIPE_SZ)
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert main(["replay", "--topic", "t", "--from-offset", "4", "--to-offset", "4"]) == 0
+        assert fcntl.fcntl(write, fcntl.F_GETPIPE_SZ) == size
+    assert world.pauses == []
 
 
 @pytest.mark.parametrize("allowed", [True, False])

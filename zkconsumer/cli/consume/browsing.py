@@ -51,6 +51,8 @@ def browse(args: argparse.Namespace) -> int:
         ZkConsumerError: no broker responds.
     """
     query = browse_query(args)
+    if args.timeout_ms is not None and args.timeout_ms < 0:
+        args.timeout_ms = None  # no limit, as in a group
     if args.follow:
         return _follow(args, query)
     result = CommandBrowser(_cluster_arguments(args), limits=_LIMITS)(query)

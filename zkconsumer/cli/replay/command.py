@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from contextlib import ExitStack, closing
+from typing import BinaryIO
 
 from zkconsumer.browse.instants import parse_instant
 from zkconsumer.cli.cluster_access import open_cluster
@@ -12,7 +14,7 @@ from zkconsumer.cli.exit_status import INTERRUPTED, REFUSED
 from zkconsumer.cli.files import whole_file
 from zkconsumer.cli.numbers import offset_number, partition_numbers, whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output, note
-from zkconsumer.cli.progress import nothing, progress
+from zkconsumer.cli.progress import Advance, nothing, progress
 from zkconsumer.cli.replay.ranges import ReplayPlan, plan_replay
 from zkconsumer.cli.replay.replay_request import (
     bounds_of,
@@ -208,16 +210,18 @@ def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
 
 
 def _copy(args: argparse.Namespace, replay: Replay, plan: ReplayPlan) -> None:
-    if args.output_file == _STDOUT and sys.stdout.isatty():
-        # A progress bar would interfere with the messages.
-        replay.run(plan.ranges, Output().write, nothing, limit=args.max_messages)
-        return
-    with progress("replaying", plan.count, unit="offsets") as advance:
+    with ExitStack() as stack:
+        to_terminal = args.output_file == _STDOUT and sys.stdout.isatty()
+        # A progress bar would interfere with messages on a terminal.
+        advance: Advance = nothing
+        if not to_terminal:
+            advance = stack.enter_context(progress("replaying", plan.count, unit="offsets"))
+        target: Output | BinaryIO
         if args.output_file == _STDOUT:
-            replay.run(plan.ranges, Output().write, advance, limit=args.max_messages)
-            return
-        with whole_file(args.output_file) as file:
-            replay.run(plan.ranges, file.write, advance, limit=args.max_messages)
+            target = stack.enter_context(closing(Output()))
+        else:
+            target = stack.enter_context(whole_file(args.output_file))
+        replay.run(plan.ranges, target.write, advance, limit=args.max_messages)
 
 
 def _notify(replay: Replay | None, status: int) -> int:
