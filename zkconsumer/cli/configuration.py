@@ -58,7 +58,7 @@ _ADDRESSES: Final = ("zookeeper", "bootstrap-server")
 """The options for a cluster's address: one of them, or both."""
 # On the command line brokers, a ZooKeeper or --clusters replace the file's cluster.
 _BROKERS: Final = "--bootstrap-server"
-_RIVALS: Final = ("broker_list", "clusters")
+_PLACES: Final = ("zookeeper", "broker_list", "clusters")
 _EITHER_OR: Final = "bootstrap_server"
 """The destination of ``--bootstrap-server`` in commands in which it excludes ``--zookeeper``."""
 
@@ -339,16 +339,9 @@ def _rivals(
     found = [member for group in exclusive_groups(parser, action) for member in members_of(group)]
     options = options_of(parser)
     brokers = options.get(_BROKERS)
-    if action.dest == "zookeeper" and not action.required:
-        found += [
-            action for action in options.values() if action is brokers or action.dest in _RIVALS
-        ]
-    elif action is brokers:
-        found += [action for action in options.values() if action.dest in {"zookeeper", *_RIVALS}]
-    elif action.dest == _CLUSTERS:
-        found += [
-            action for action in options.values() if action is brokers or action.dest == "zookeeper"
-        ]
+    places = [option for option in options.values() if option is brokers or option.dest in _PLACES]
+    if action in places:
+        found += places
     return tuple(option for option in found if option is not action)
 
 

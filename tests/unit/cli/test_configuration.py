@@ -215,3 +215,23 @@ def test_the_environment_replaces_the_file_s_addresses() -> None:
     found = file.with_environment({"ZKCONSUMER_ZOOKEEPER": "zk:2181/kafka"})
     assert found.shared(None) == {"timeout-ms": 5, "zookeeper": "zk:2181/kafka"}
     assert file.with_environment({"ZKCONSUMER_ZOOKEEPER": ""}) is file
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), ("file:1", None, None)),
+        (("--zookeeper", "zk:1"), (None, "zk:1", None)),
+        (("--bootstrap-server", "b:1"), (None, None, "b:1")),
+    ],
+)
+def test_the_file_s_broker_list_gives_way_to_an_address_of_the_command_line(
+    words: tuple[str, ...], expected: tuple[str | None, ...]
+) -> None:
+    """The command would query the brokers of the file otherwise, which may be another cluster."""
+    made = commands_of(build_parser("get-offset"))["get-offset"]
+    defaults = Defaults(parse_configuration('[get-offset]\nbroker-list = "file:1"', "c.toml"), None)
+    defaults.apply("get-offset", made)
+    args = made.parse_args(["--topic", "t", *words])
+    defaults.settle(args)
+    assert (args.broker_list, args.zookeeper, args.bootstrap_servers) == expected
