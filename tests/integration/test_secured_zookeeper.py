@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.certificates import STORE_PASSWORD, Certificates, certificates
+from tests.support.certificates import Certificates, certificates
 from tests.support.clusters import fresh_name
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -19,6 +19,7 @@ from zkconsumer.errors import ConfigError, RebalanceFailed, RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free
+from zkconsumer.sandbox.secured import STORE_PASSWORD
 from zkconsumer.zk.kazoo_store import KazooStore, connect
 from zkconsumer.zk.store import CreateOp, OpError, SetOp
 

@@ -31,13 +31,10 @@ class BrokerKnowledge:
     """A broker's view of the cluster.
 
     Attributes:
-        brokers: the ids of the known brokers. Up to 0.8.2 they are empty while there are no topics,
-            and a new broker is missing until it leads a partition.
         partitions: its view of each partition.
         topics: the topics it knows.
     """
 
-    brokers: frozenset[int]
     partitions: dict[TopicPartition, PartitionMetadata]
     topics: frozenset[str]
 
@@ -57,7 +54,6 @@ def request_view(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | N
     if response is None:
         return None
     return BrokerKnowledge(
-        frozenset(known.id for known in response.brokers),
         {
             TopicPartition(topic.topic, partition.partition): partition
             for topic in response.topics

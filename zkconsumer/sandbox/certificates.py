@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.secured import STORE_PASSWORD
 
 try:
     import trustme
@@ -14,8 +15,6 @@ try:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.serialization import (
         BestAvailableEncryption,
-        Encoding,
-        PrivateFormat,
         load_pem_private_key,
         pkcs12,
     )
@@ -24,60 +23,37 @@ except ImportError as error:
         "the sandbox makes its certificates with trustme: pip install 'zkconsumer[sandbox]'"
     ) from error
 
-STORE_PASSWORD = "store-secret"  # noqa: S105 - of files that each sandbox creates
-KEY_PASSWORD = "key-secret"  # noqa: S105 - as above
-
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
     """Files in one folder.
 
     Attributes:
-        authority: the authority that signed ``broker`` and ``client`` (PEM).
-        stranger: another authority, which signed nothing (PEM).
+        authority: the authority that signed the certificates of broker and client (PEM).
         client: the client's certificate and its key (PEM).
-        client_key: the same key, encrypted with ``KEY_PASSWORD`` (PEM).
-        broker: the broker's certificate, for 127.0.0.1 and localhost, and its key (PEM).
-        broker_keys: the same (PKCS12).
+        broker_keys: the broker's certificate, for 127.0.0.1 and localhost, and its key (PKCS12).
         broker_trust: the authorities that the broker trusts (PKCS12).
     """
 
     authority: Path
-    stranger: Path
     client: Path
-    client_key: Path
-    broker: Path
     broker_keys: Path
     broker_trust: Path
 
 
 def make_certificates(folder: Path) -> Certificates:
     """Create all files, in an existing folder."""
-    authority, stranger = trustme.CA(), trustme.CA()
+    authority = trustme.CA()
     made = Certificates(
         authority=folder / "authority.pem",
-        stranger=folder / "stranger.pem",
         client=folder / "client.pem",
-        client_key=folder / "client-key.pem",
-        broker=folder / "broker.pem",
         broker_keys=folder / "broker-keys.p12",
         broker_trust=folder / "broker-trust.p12",
     )
     authority.cert_pem.write_to_path(made.authority)
-    stranger.cert_pem.write_to_path(made.stranger)
     client = authority.issue_cert("client@example.org")
     client.private_key_and_cert_chain_pem.write_to_path(made.client)
-    key = load_pem_private_key(client.private_key_pem.bytes(), None)
-    made.client_key.write_bytes(
-        key.private_bytes(
-            Encoding.PEM,
-            PrivateFormat.PKCS8,
-            BestAvailableEncryption(KEY_PASSWORD.encode()),
-        )
-    )
-    broker = authority.issue_cert("127.0.0.1", "localhost")
-    broker.private_key_and_cert_chain_pem.write_to_path(made.broker)
-    made.broker_keys.write_bytes(_key_store(broker))
+    made.broker_keys.write_bytes(_key_store(authority.issue_cert("127.0.0.1", "localhost")))
     root = x509.load_pem_x509_certificate(authority.cert_pem.bytes())
     made.broker_trust.write_bytes(
         pkcs12.serialize_java_truststore(

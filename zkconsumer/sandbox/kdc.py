@@ -24,14 +24,8 @@ _HEAP_MB: Final = 64
 _DAY_MS: Final = 86_400_000
 
 
-def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
-    """Return a ``krb5.conf``, for MIT's and Java's libraries, with this KDC only.
-
-    Args:
-        port: the port of the KDC.
-        ticket_lifetime_s: the lifetime of tickets; None: a day.
-    """
-    lifetime = "" if ticket_lifetime_s is None else f"    ticket_lifetime = {ticket_lifetime_s}s\n"
+def krb5_conf(port: int) -> str:
+    """Return a ``krb5.conf``, for MIT's and Java's libraries, with only the KDC at this port."""
     return (
         "[libdefaults]\n"
         f"    default_realm = {REALM}\n"
@@ -40,7 +34,6 @@ def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
         "    dns_canonicalize_hostname = false\n"
         "    rdns = false\n"
         "    udp_preference_limit = 1\n"
-        f"{lifetime}"
         "[realms]\n"
         f"    {REALM} = {{\n        kdc = {LOOPBACK}:{port}\n    }}\n"
         "[domain_realm]\n"

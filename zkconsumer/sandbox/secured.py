@@ -25,6 +25,7 @@ USER: Final = "client"
 ADVERTISED: Final = "localhost"
 """The host name of secured listeners: in certificates and in the brokers' principal."""
 
+STORE_PASSWORD: Final = "store-secret"  # noqa: S105 - of files that each sandbox creates
 _ITERATIONS: Final = 4_096
 _SINCE: Final[Mapping[Security, str]] = {
     "tls": "0.9",
@@ -122,8 +123,6 @@ def check_release(version: KafkaVersion, security: str | None) -> None:
 
 def tls_properties(certificates: "Certificates") -> dict[str, str]:
     """Return a broker's settings for its key and truststore."""
-    from zkconsumer.sandbox.certificates import STORE_PASSWORD  # noqa: PLC0415 - its packages
-
     return {
         "ssl.keystore.type": "PKCS12",
         "ssl.keystore.location": str(certificates.broker_keys),
@@ -261,8 +260,6 @@ def dotted(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _trust(certificates: "Certificates") -> dict[str, str]:
-    from zkconsumer.sandbox.certificates import STORE_PASSWORD  # noqa: PLC0415 - its packages
-
     return {
         "ssl.truststore.type": "PKCS12",
         "ssl.truststore.location": str(certificates.broker_trust),

@@ -236,6 +236,11 @@ def test_a_mirror_into_a_cluster_with_kerberos(
     assert json.loads(capsys.readouterr().out)["proven"]
 
 
+def with_lifetime(config: str, seconds: int) -> str:
+    """Return a ``krb5.conf`` whose tickets live for a given time."""
+    return config.replace("[realms]", f"    ticket_lifetime = {seconds}s\n[realms]")
+
+
 def test_a_consumer_outlives_its_tickets(
     kerberos_of: KerberosOf,
     environ: UseKdc,
@@ -247,7 +252,7 @@ def test_a_consumer_outlives_its_tickets(
     environ(sandbox)
     sandbox.create_topic(topic)
     config = tmp_path / "krb5.conf"
-    config.write_text(krb5_conf(sandbox.kdc.port, ticket_lifetime_s=TICKET_S))
+    config.write_text(with_lifetime(krb5_conf(sandbox.kdc.port), TICKET_S))
     monkeypatch.setenv("KRB5_CONFIG", str(config))
     gone: list[int] = []
     acquired = KerberosLogin._acquired
@@ -300,7 +305,7 @@ def _expired(sandbox: Sandbox, folder: Path) -> dict[str, str]:
     import gssapi  # noqa: PLC0415 - what kinit does
 
     config = folder / "krb5.conf"
-    config.write_text(krb5_conf(sandbox.kdc.port, ticket_lifetime_s=1))
+    config.write_text(with_lifetime(krb5_conf(sandbox.kdc.port), 1))
     cache = f"FILE:{folder / 'expired'}"
     os.environ["KRB5_CONFIG"] = str(config)  # the fixture puts it back
     name = gssapi.Name(CLIENT_PRINCIPAL, gssapi.NameType.kerberos_principal)

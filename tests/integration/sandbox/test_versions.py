@@ -25,7 +25,6 @@ def test_a_version_starts_and_has_its_topics_led(kafka: str) -> None:
         for broker in sandbox.brokers:
             known = request_view(broker)
             assert known is not None
-            assert known.brokers == {0, 1}
             leaders = [known.leaders[TopicPartition("t", number)] for number in range(4)]
             assert leaders == [0, 1, 0, 1]
         if VERSIONS[kafka].deletes_topics:

@@ -19,8 +19,9 @@ from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.sandbox.certificates import STORE_PASSWORD, make_certificates
+from zkconsumer.sandbox.certificates import make_certificates
 from zkconsumer.sandbox.ports import pick_free
+from zkconsumer.sandbox.secured import STORE_PASSWORD
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 pytestmark = pytest.mark.sandbox
