@@ -80,11 +80,11 @@ class MessageBrowser:
             lookup = TimeLookup(self._client, timeout_ms=self._left_ms(end_ms))
             since = dict(lookup.since(dict.fromkeys(logs, query.at)).offsets)
         ranges = ranges_of(query, logs, since)
-        scan = _Scan(self._decoder, query, self._clock, end_ms)
+        scan = _Scan(partial(self._reader, end_ms), self._decoder, query, self._clock, end_ms)
         budget = max(_LEAST_BYTES, self._limits.max_bytes // max(1, len(ranges)))
         for range_ in ranges:
             if self._clock.now_ms() < end_ms:
-                scan.read(partial(self._reader, end_ms), range_, budget)
+                scan.read(range_, budget)
             elif query.start != "positions":
                 notes.append(f"{range_.topic_partition}: not read: the time limit was reached")
         return BrowseResult(
@@ -168,8 +168,14 @@ class _Scan:
     """Scans ranges, and keeps the messages that pass the filter."""
 
     def __init__(
-        self, decoder: BytesDecoder, query: MessageQuery, clock: Clock, end_ms: int
+        self,
+        reader: Callable[[], RangeReader],
+        decoder: BytesDecoder,
+        query: MessageQuery,
+        clock: Clock,
+        end_ms: int,
     ) -> None:
+        self._reader = reader
         self._decoder = decoder
         self._query = query
         self._clock = clock
@@ -181,14 +187,14 @@ class _Scan:
         self.notes: list[str] = []
         self.positions: dict[TopicPartition, int] = {}
 
-    def read(self, reader: Callable[[], RangeReader], range_: OffsetRange, budget: int) -> None:
+    def read(self, range_: OffsetRange, budget: int) -> None:
         """Scan a range until enough is found, or a limit is reached."""
         if self._is_last:
-            found = self._last(reader, range_, self._query.limit, budget // 2)
+            found = self._last(range_, self._query.limit, budget // 2)
             if found is None:  # the messages are large: read as many as fit, from the last one on
-                found = self._last(reader, range_, 1, budget // 2) or []
+                found = self._last(range_, 1, budget // 2) or []
         else:
-            piece = self._piece(reader(), range_, budget)
+            piece = self._piece(range_, budget)
             found = piece.found
             self.scanned += piece.scanned
             is_whole = not piece.cut and len(found) < self._query.limit
@@ -206,13 +212,11 @@ class _Scan:
         limit = len(found) if self._follows else self._query.limit
         self.found = found[-limit:] if self._is_last else found[:limit]
 
-    def _last(
-        self, reader: Callable[[], RangeReader], range_: OffsetRange, size: int, budget: int
-    ) -> list[SeenMessage] | None:
+    def _last(self, range_: OffsetRange, size: int, budget: int) -> list[SeenMessage] | None:
         """Return the last messages that pass; None if the first piece, of several, is too large."""
         found: list[SeenMessage] = []
         for requested in backwards(range_, size):
-            piece = self._piece(reader(), requested, budget)
+            piece = self._piece(requested, budget)
             if piece.cut and size > 1 and requested.until_offset == range_.until_offset:
                 return None
             self.scanned += piece.scanned
@@ -226,10 +230,10 @@ class _Scan:
                 break
         return found
 
-    def _piece(self, reader: RangeReader, range_: OffsetRange, budget: int) -> _Piece:
+    def _piece(self, range_: OffsetRange, budget: int) -> _Piece:
         piece = _Piece(range_.from_offset)
         try:
-            with closing(reader.read(range_)) as parts:
+            with closing(self._reader().read(range_)) as parts:
                 for part in parts:
                     if isinstance(part, LostRange):
                         self.notes.append(f"{part.range_}: {part.reason}")

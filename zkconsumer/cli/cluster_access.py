@@ -7,7 +7,7 @@ import argparse
 import logging
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.clock import Clock, SystemClock
@@ -243,12 +243,14 @@ def open_cluster(
             require_zookeeper(args.zookeeper)
         elif client.bootstrap:
             require_brokers(client.bootstrap)
-        store = _connected(args, stack) if args.zookeeper else None
+        store = stack.enter_context(_connected(args)) if args.zookeeper else None
         if store is not None and not even_without:
             require_cluster(store, args.zookeeper)
+        dialer = dialer_of(client)
+        stack.callback(dialer.stop)
         access = CommandCluster(
             store=store,
-            dialer=stack.enter_context(open_dialer(client)),
+            dialer=dialer,
             zookeeper_connect=args.zookeeper or None,
             timeout_ms=args.timeout_ms,
             bootstrap=client.bootstrap,
@@ -304,30 +306,27 @@ def require_brokers(brokers: Sequence[Broker]) -> None:
         raise NoBrokersAvailable(f"no broker there: {why}: is one running, is the address right?")
 
 
-@contextmanager
-def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
+def open_store(config: ConsumerConfig) -> AbstractContextManager[ZkStore]:
     """Open a separate ZooKeeper session for a consumer's group, and close it at the end."""
-    store = kazoo_store.connect(
-        config.zookeeper_connect,
-        session_timeout_ms=config.zookeeper_session_timeout_ms,
-        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
-        security=config.zookeeper_security,
+    return closing(
+        kazoo_store.connect(
+            config.zookeeper_connect,
+            session_timeout_ms=config.zookeeper_session_timeout_ms,
+            connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+            security=config.zookeeper_security,
+        )
     )
-    try:
-        yield store
-    finally:
-        store.close()
 
 
-def _connected(args: argparse.Namespace, stack: ExitStack) -> ZkStore:
-    store = kazoo_store.connect(
-        args.zookeeper,
-        session_timeout_ms=_SESSION_MS,
-        connection_timeout_ms=args.timeout_ms,
-        security=read_security(_file(args)),
+def _connected(args: argparse.Namespace) -> AbstractContextManager[ZkStore]:
+    return closing(
+        kazoo_store.connect(
+            args.zookeeper,
+            session_timeout_ms=_SESSION_MS,
+            connection_timeout_ms=args.timeout_ms,
+            security=read_security(_file(args)),
+        )
     )
-    stack.callback(store.close)
-    return store
 
 
 def _sessions(zookeeper_connect: str, store: ZkStore) -> EnsembleSessions:
@@ -359,20 +358,6 @@ def broker_settings(args: argparse.Namespace) -> ClientSettings:
 
 def _file(args: argparse.Namespace) -> Mapping[str, str]:
     return load_properties(args.command_config) if args.command_config else {}
-
-
-@contextmanager
-def open_dialer(client: ClientSettings) -> Iterator[BrokerDialer]:
-    """Yield a dialer; stop it at the end.
-
-    Raises:
-        ConfigError: a file of its security settings can't be used.
-    """
-    dialer = dialer_of(client)
-    try:
-        yield dialer
-    finally:
-        dialer.stop()
 
 
 def client_of(

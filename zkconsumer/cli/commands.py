@@ -1,4 +1,4 @@
-"""The table of commands: names, summaries, modules.
+"""The table of commands: names and summaries.
 
 A command is a module, imported on use, so that ``zkconsumer lag`` does not load the dependencies of
 ``zkconsumer drain``. It holds:
@@ -14,6 +14,7 @@ A command is a module, imported on use, so that ``zkconsumer lag`` does not load
 
 import argparse
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -22,17 +23,10 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  #
 
 
 class Command(NamedTuple):
-    """A command.
-
-    Attributes:
-        name: as users type it.
-        summary: one line for the help.
-        module: the module below ``zkconsumer.cli``; None: the command's name.
-    """
+    """A command: its name as users type it, and one line for the help."""
 
     name: str
     summary: str
-    module: str | None = None
 
 
 class Section(NamedTuple):
@@ -46,20 +40,12 @@ SECTIONS: Final = (
     Section(
         "Inspecting a cluster (nothing is changed without confirmation)",
         (
-            Command(
-                "groups",
-                "list, describe, watch and delete consumer groups",
-                "groups.command",
-            ),
-            Command("lag", "how far groups are behind, in records and in seconds", "lag.command"),
+            Command("groups", "list, describe, watch and delete consumer groups"),
+            Command("lag", "how far groups are behind, in records and in seconds"),
             Command("verify", "whether every partition of a group is owned as it should be"),
-            Command(
-                "doctor",
-                "what is wrong with a cluster and its groups, and how to repair it",
-                "doctor.command",
-            ),
+            Command("doctor", "what is wrong with a cluster and its groups, and how to repair it"),
             Command("topics", "list, describe, create, alter and delete topics"),
-            Command("get-offset", "the offsets of a topic, by time", "get_offset"),
+            Command("get-offset", "the offsets of a topic, by time"),
             Command("assign", "the assignment with other numbers of members or streams"),
             Command(
                 "watch", "notify when a group gets into trouble and out of it: Slack, mail, ..."
@@ -70,15 +56,9 @@ SECTIONS: Final = (
     Section(
         "Reading messages",
         (
-            Command(
-                "consume",
-                "print the messages of topics, as a member of a consumer group",
-                "consume.command",
-            ),
-            Command(
-                "replay", "print a range of offsets or times, without a group", "replay.command"
-            ),
-            Command("perf", "measure how fast topics can be read", "perf.command"),
+            Command("consume", "print the messages of topics, as a member of a consumer group"),
+            Command("replay", "print a range of offsets or times, without a group"),
+            Command("perf", "measure how fast topics can be read"),
         ),
     ),
     Section(
@@ -92,11 +72,7 @@ SECTIONS: Final = (
     Section(
         "Moving data out",
         (
-            Command(
-                "mirror",
-                "copy topics to another cluster as they grow, without loss",
-                "mirror.command",
-            ),
+            Command("mirror", "copy topics to another cluster as they grow, without loss"),
             Command(
                 "drain",
                 "land topics as files, as a Delta table or in another cluster, exactly once",
@@ -126,8 +102,11 @@ def find_command(name: str) -> Command | None:
 
 
 def load_command(command: Command) -> ModuleType:
-    """Import a command's module."""
-    return import_module(f"zkconsumer.cli.{command.module or command.name}")
+    """Import a command's module: of its name, or ``command`` in the folder of its name."""
+    name = f"zkconsumer.cli.{command.name.replace('-', '_')}"
+    found = find_spec(name)
+    is_folder = found is not None and found.submodule_search_locations is not None
+    return import_module(f"{name}.command" if is_folder else name)
 
 
 def add_command(subparsers: Subparsers, name: str, module: ModuleType, summary: str) -> None:

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import closing
 from pathlib import Path
 
 _CLEAR = "\x1b[H\x1b[2J"
@@ -44,11 +44,9 @@ def run(args: argparse.Namespace) -> int:
         Sandbox(kafka="0.8.2.2", brokers=2) as cluster,
     ):
         _write(f"zookeeper.connect={cluster.zookeeper_connect}")
-        story = Story(cluster, Path(folder), _write, lines_per_second=max(1, args.rate))
-        try:
+        rate = max(1, args.rate)
+        with closing(Story(cluster, Path(folder), _write, lines_per_second=rate)) as story:
             outcome = story.play()
-        finally:
-            story.close()
     for line in audit_lines(outcome):
         _write(line)
     return 0 if outcome.lost_count == 0 else 1
@@ -65,12 +63,11 @@ def _migrate(lines_per_second: int) -> int:
         tempfile.TemporaryDirectory(prefix="zkconsumer-demo-") as folder,
         Sandbox(kafka="0.8.2.2", brokers=1) as old,
         KraftNode() as new,
-        ExitStack() as closing,
     ):
         _write(f"old: zookeeper.connect={old.zookeeper_connect}; new: {new.bootstrap_servers}")
         leaving = Leaving(old, new, Path(folder), _write, lines_per_second=lines_per_second)
-        closing.callback(leaving.close)
-        outcome = leaving.play()
+        with closing(leaving):
+            outcome = leaving.play()
     for line in leaving_lines(outcome):
         _write(line)
     return 0 if outcome.audit.lost_count == 0 and outcome.is_proven else 1

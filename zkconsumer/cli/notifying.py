@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from zkconsumer.cli.configuration import user_configuration
 from zkconsumer.notify.notifier import Notifier, Route
@@ -34,9 +34,6 @@ def notifying(
 ) -> Iterator[Notifier]:
     """Yield a running notifier for the settings' routes and ``more``; end it afterwards."""
     routes = (*settings.routes, *more)
-    notifier = Notifier(routes, origin_of(args, settings), settings.timing)
-    notifier.start()
-    try:
+    with closing(Notifier(routes, origin_of(args, settings), settings.timing)) as notifier:
+        notifier.start()
         yield notifier
-    finally:
-        notifier.close()

@@ -8,6 +8,7 @@ ZooKeeper.
 import argparse
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -307,14 +308,12 @@ class _Changer:
             -1 if self._view.controller_id is None else self._view.controller_id
         )
         broker = controller or next(iter(self._view.brokers.values()))
-        connection = self._access.dialer.dial(broker, timeout_ms=self._access.timeout_ms)
-        try:
+        timeout_ms = self._access.timeout_ms
+        with closing(self._access.dialer.dial(broker, timeout_ms=timeout_ms)) as connection:
             if connection.versions.has(api):
                 self._check(api, request(connection))
                 return
             release = connection.versions.release
-        finally:
-            connection.close()
         if self._access.zookeeper is None:
             raise ConfigError(
                 f"{broker} is of Kafka {'.'.join(map(str, release))}, which needs ZooKeeper for "

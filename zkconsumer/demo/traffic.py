@@ -4,6 +4,7 @@ import datetime
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 
 from zkconsumer.clock import SystemClock
 from zkconsumer.demo.lines import log_line
@@ -21,15 +22,12 @@ _SAMPLE_SET = 500
 
 def write_sample(brokers: Sequence[Broker], topic: str, partitions: int, count: int) -> None:
     """Write ``count`` log lines, spread evenly over the partitions of a topic."""
-    producer = BatchProducer(brokers)
-    try:
+    with closing(BatchProducer(brokers)) as producer:
         for partition in range(partitions):
             numbers = range(partition, count, partitions)
             for start in range(0, len(numbers), _SAMPLE_SET):
                 lines = _lines(numbers[start : start + _SAMPLE_SET])
                 producer.write({TopicPartition(topic, partition): lines})
-    finally:
-        producer.close()
 
 
 def _lines(numbers: range) -> list[Record]:

@@ -6,6 +6,7 @@ KIP-229.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Final
 
 from zkconsumer.cli.formats.group_command import Deletion
@@ -205,8 +206,7 @@ def delete_coordinated(
 
 
 def _request(dialer: BrokerDialer, coordinator: Broker, group_id: str, deadline: Deadline) -> int:
-    connection = dialer.dial(coordinator, timeout_ms=max(1, deadline.left_ms))
-    try:
+    with closing(dialer.dial(coordinator, timeout_ms=max(1, deadline.left_ms))) as connection:
         if not connection.versions.has(ApiKey.DELETE_GROUPS):
             raise UnsupportedVersion(
                 f"{coordinator} coordinates group {group_id}, but can't delete groups (Kafka 1.1 "
@@ -216,7 +216,5 @@ def _request(dialer: BrokerDialer, coordinator: Broker, group_id: str, deadline:
         response = connection.call(
             DeleteGroupsRequest(groups_names=(group_id,)), timeout_ms=max(1, deadline.left_ms)
         )
-    finally:
-        connection.close()
     codes = [group.error_code for group in response.results if group.group_id == group_id]
     return codes[0] if codes else int(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -196,13 +196,10 @@ class OffsetsCluster:
         self._closing.close()
 
     def _listed_by(self, broker: Broker) -> set[str]:
-        connection = self._access.dialer.dial(broker)
-        try:
+        with closing(self._access.dialer.dial(broker)) as connection:
             if not connection.versions.has(ApiKey.LIST_GROUPS):
                 return set()
             response = connection.call(ListGroupsRequest(), timeout_ms=self._access.timeout_ms)
-        finally:
-            connection.close()
         if response.error_code:
             code = response.error_code
             raise BrokerError(code, "ListGroups", f"{broker}: {explained(code)}")
@@ -217,9 +214,5 @@ def open_offsets(args: argparse.Namespace) -> Iterator[OffsetsCluster]:
         ConfigError: the servers or the file can't be used.
         RegistryError: ZooKeeper does not respond.
     """
-    with open_cluster(args) as access:
-        cluster = OffsetsCluster(access)
-        try:
-            yield cluster
-        finally:
-            cluster.close()
+    with open_cluster(args) as access, closing(OffsetsCluster(access)) as cluster:
+        yield cluster
