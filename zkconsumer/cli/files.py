@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 from zkconsumer.cli.output import show
 from zkconsumer.errors import ConfigError
@@ -39,13 +39,6 @@ def write_output(name: str, text: str) -> None:
         return
     with whole_file(name) as file:
         file.write(text.encode())
-
-
-def write_synced(file: TextIO, text: str) -> None:
-    """Write, and flush to disk."""
-    file.write(text)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:

@@ -2,8 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from zkconsumer.browse.instants import parse_instant
@@ -16,7 +15,7 @@ from zkconsumer.cli.numbers import partition_numbers, whole_number
 from zkconsumer.cli.output import note
 from zkconsumer.cli.tables import Cell, Colour, Painted, add_format_arguments, json_text, table
 from zkconsumer.clock import SystemClock
-from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import ConfigError
 
@@ -83,9 +82,12 @@ def run(args: argparse.Namespace) -> int:
     time = _ENDS.get(args.time)
     if time is None:
         time = parse_instant(args.time, SystemClock().wall_ms())
-    with _open(args) as client:
+    args.bootstrap_servers = args.broker_list or args.bootstrap_servers
+    if args.bootstrap_servers:
+        args.zookeeper = None  # only brokers are needed
+    with open_cluster(args) as access:
         found = offsets_of_topic(
-            client,
+            access.client,
             args.topic,
             time,
             timeout_ms=args.max_wait_ms or args.timeout_ms,
@@ -105,15 +107,6 @@ def run(args: argparse.Namespace) -> int:
     text = _as_json if args.format == "json" else _as_table
     print(text(args.topic, time, shown), end="")
     return COULD_NOT if any(log_offset.error is not None for log_offset in shown.values()) else 0
-
-
-@contextmanager
-def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
-    args.bootstrap_servers = args.broker_list or args.bootstrap_servers
-    if args.bootstrap_servers:
-        args.zookeeper = None  # only brokers are needed
-    with open_cluster(args) as access:
-        yield access.client
 
 
 def _print_as_scala(

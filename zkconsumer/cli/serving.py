@@ -51,26 +51,20 @@ _TIMES_MOST: Final = 2_000
 """The maximum number of record timestamps to read at a time: some megabytes."""
 
 
-class HistoryFiles:
-    """Assigns history files to clusters, so that no two clusters share one. Thread: any."""
+def claim(files: dict[Path, str], path: Path, name: str) -> None:
+    """Assign a history file to a cluster for good, so that no two clusters share one. Thread: any.
 
-    def __init__(self) -> None:
-        self._names: dict[Path, str] = {}
+    This is atomic, since clusters may learn their addresses at the same time.
 
-    def claim(self, path: Path, name: str) -> None:
-        """Assign a file to a cluster for good.
-
-        This is atomic, since clusters may learn their addresses at the same time.
-
-        Raises:
-            ConfigError: another cluster has the file: both have the same address.
-        """
-        other = self._names.setdefault(path, name)
-        if other != name:
-            raise ConfigError(
-                f"{other} and {name} would share one history, {path}: they have the same address; "
-                "leave one of them out, or give --no-history"
-            )
+    Raises:
+        ConfigError: another cluster has the file: both have the same address.
+    """
+    other = files.setdefault(path, name)
+    if other != name:
+        raise ConfigError(
+            f"{other} and {name} would share one history, {path}: they have the same address; "
+            "leave one of them out, or give --no-history"
+        )
 
 
 def serve_sandbox(args: argparse.Namespace) -> int:
@@ -106,9 +100,9 @@ def serve_pages(args: argparse.Namespace, settings: NotifySettings) -> int:
             name: stack.enter_context(_recorder(cluster, several=len(clusters) > 1))
             for name, cluster in clusters.items()
         }
-        files = HistoryFiles()
+        files: dict[Path, str] = {}
         for name, recorder in recorders.items():
-            files.claim(recorder.path, name)
+            claim(files, recorder.path, name)
             clusters[name].on_change = recording(name, clusters[name], recorder, files)
         for cluster in clusters.values():
             cluster.notifier = (
@@ -225,7 +219,7 @@ def _watched(
 
 
 def recording(
-    name: str, args: argparse.Namespace, recorder: Recorder, files: HistoryFiles
+    name: str, args: argparse.Namespace, recorder: Recorder, files: dict[Path, str]
 ) -> OnNews:
     """Return the function that records a cluster's states.
 
@@ -237,7 +231,7 @@ def recording(
             args.address = state.snapshot.address
             try:
                 path = _history_file(args)
-                files.claim(path, name)
+                claim(files, path, name)
                 recorder.move(path)
             except ConfigError as error:
                 log.warning("the history of %s is not kept: %s", name, error)

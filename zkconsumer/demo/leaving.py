@@ -101,7 +101,8 @@ class Leaving(Acts):
         self._migrate_group()
         self._live("the group reads the new cluster, the producer still writes to the old one")
         switch_ms = self._switch(before)
-        after = self._begin_writing(self._new_brokers(), before.acknowledged_count)
+        new_brokers = parse_bootstrap("bootstrap.servers", self._new.bootstrap_servers)
+        after = self._begin_writing(new_brokers, before.acknowledged_count)
         is_proven = self._verify()
         self._live("producer and group are on the new cluster; the old one is of no use any more")
         self._end_writing(after)
@@ -208,9 +209,6 @@ class Leaving(Acts):
         return self._run("mirror", "verify", *arguments, allowed=_FAULTS) == 0
 
     # --- watching -----------------------------------------------------------------------------
-
-    def _new_brokers(self) -> tuple[Broker, ...]:
-        return parse_bootstrap("bootstrap.servers", self._new.bootstrap_servers)
 
     def _join(self, name: str, *address: str) -> PythonMember:
         arguments = [*address, "--topic", TOPIC, "--group", GROUP]

@@ -367,7 +367,7 @@ def test_two_clusters_that_learn_the_same_address_at_once_get_one_history(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The second learns it while the first takes the file: it keeps no history."""
-    files = command.HistoryFiles()
+    files: dict[Path, str] = {}
     recorders = {name: Recorder(tmp_path / name) for name in "ab"}
     taking = {
         name: command.recording(

@@ -4,13 +4,13 @@ import argparse
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
 from tests.support.scripted_cluster import ScriptedCluster
 from zkconsumer.cli import get_offset
 from zkconsumer.cli.main import main
-from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.api import ApiKey
@@ -25,12 +25,12 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> ScriptedCluster:
     brokers = ScriptedCluster(leaders={T0: 0, T1: 1, T2: -1})
 
     @contextmanager
-    def open_it(_args: argparse.Namespace) -> Iterator[ClusterClient]:
+    def open_it(_args: argparse.Namespace) -> Iterator[SimpleNamespace]:
         client = brokers.client()
-        yield client
+        yield SimpleNamespace(client=client)
         client.stop()
 
-    monkeypatch.setattr(get_offset, "_open", open_it)
+    monkeypatch.setattr(get_offset, "open_cluster", open_it)
     return brokers
 
 

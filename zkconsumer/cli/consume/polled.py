@@ -44,7 +44,8 @@ def consume_polled(
         )
     # Reading a misspelt topic must not create it.
     settings: dict[str, object] = {"allow.auto.create.topics": False, **console.settings}
-    config = PollConfig(settings | ({} if console.group_id else {"group.id": _made_up_group()}))
+    made_up = {"group.id": f"console-consumer-{uuid.uuid4().hex[:8]}"}
+    config = PollConfig(settings | ({} if console.group_id else made_up))
     settings |= {"group.id": config.group_id, "enable.auto.commit": False}
     # A group with a generated name must not leave offsets behind.
     commits = config.enable_auto_commit and console.group_id is not None
@@ -67,10 +68,6 @@ def consume_polled(
             stop.leave()
             written.finish(last_too=copier.cursor is CurrentMessage.WRITTEN)
             print(f"Consumed {copier.count} messages", file=sys.stderr)
-
-
-def _made_up_group() -> str:
-    return f"console-consumer-{uuid.uuid4().hex[:8]}"
 
 
 def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "WrittenRecords") -> None:

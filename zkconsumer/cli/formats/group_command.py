@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final
 
+from zkconsumer.cli.formats.offset_checker import offsets_and_lag
 from zkconsumer.status.model import (
     ClusterSnapshot,
     GroupKind,
@@ -14,7 +15,6 @@ from zkconsumer.status.model import (
 )
 
 HEADER: Final = "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER"
-_UNKNOWN: Final = "unknown"
 _NO_TOPICS: Final = "No topic available for consumer group provided"
 _NO_OFFSET: Final = (
     "Could not fetch offset from zookeeper for group {} partition [{},{}] due to missing offset "
@@ -139,6 +139,5 @@ def _row(
     owner: str | None,
 ) -> str:
     topic, partition = held.topic_partition
-    lag = None if offset in {None, -1} or log_end is None else log_end - (offset or 0)
-    numbers = [_UNKNOWN if value is None else str(value) for value in (offset, log_end, lag)]
+    numbers = offsets_and_lag(offset, log_end)
     return ", ".join([group_id, topic, str(partition), *numbers, owner or "none"])

@@ -5,46 +5,21 @@ not a number; here these rows are printed, too.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
 from zkconsumer.assignment.java_order import mutable_int_map_order
-from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import ClusterSnapshot, GroupPartition, GroupStatus, PartitionStatus
 
 _NO_BROKER = "Could not parse broker info due to null"
 _NO_OFFSET = -1
 
 
-class CheckerRow(NamedTuple):
-    """A row for one partition.
+def offsets_and_lag(offset: int | None, log_end: int | None) -> list[str]:
+    """Return the cells of a committed offset, the log end and the lag; None: unknown.
 
-    Attributes:
-        group_id: the group.
-        topic_partition: the partition.
-        offset: the committed offset; -1 if the group has none, None if unknown.
-        log_end: the offset of the next record; None if unknown, at which the original fails.
-        owner: the thread id in the owner node; None: unowned.
+    An offset of -1, of a group without one, has no lag; an offset after the end has a negative one.
     """
-
-    group_id: str
-    topic_partition: TopicPartition
-    offset: int | None
-    log_end: int | None
-    owner: str | None
-
-    @property
-    def lag(self) -> int | None:
-        """The lag; negative if the offset is after the end; None: unknown."""
-        if self.offset is None or self.offset == _NO_OFFSET or self.log_end is None:
-            return None
-        return self.log_end - self.offset
-
-    def __str__(self) -> str:
-        topic, partition = self.topic_partition
-        numbers = [
-            "unknown" if value is None else value for value in (self.offset, self.log_end, self.lag)
-        ]
-        return _row(self.group_id, topic, partition, *numbers, self.owner or "none")
+    lag = None if offset is None or offset == _NO_OFFSET or log_end is None else log_end - offset
+    return ["unknown" if value is None else str(value) for value in (offset, log_end, lag)]
 
 
 def _row(*cells: object) -> str:
@@ -106,7 +81,8 @@ def _lines(
             continue
         tp = partition.topic_partition
         held = of_group.get(tp, GroupPartition(tp))
-        yield str(CheckerRow(group.group_id, tp, _offset(held), partition.log_end, held.owner))
+        numbers = offsets_and_lag(_offset(held), partition.log_end)
+        yield _row(group.group_id, *tp, *numbers, held.owner or "none")
 
 
 def _offset(held: GroupPartition) -> int | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from zkconsumer.cli.formats.zk_offsets import (
-    Imported,
     InvalidOffset,
+    Offsets,
     ParsedLine,
     collected,
     parse_export,
@@ -25,7 +25,7 @@ _LISTED: Final = 5
 """The maximum number of bad lines that are listed; further ones are counted."""
 
 
-def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
+def csv_text(offsets: Offsets) -> str:
     """Return the CSV of ``kafka-consumer-groups --reset-offsets --export`` for one or more groups.
 
     Each line is ``topic,partition,offset``, after the group if there are several.
@@ -51,8 +51,8 @@ def _line(*cells: str | int) -> str:
     return line.getvalue().removesuffix("\r\n") + "\n"
 
 
-def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Imported:
-    """Parse a file of either kind; the first line shows which.
+def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Offsets:
+    """Return the offsets of a file of either kind; the first line shows which.
 
     Args:
         text: the content of the file.
@@ -66,19 +66,19 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Impo
     if not text.strip():
         raise ConfigError(f"{name} is empty")
     of_nodes = text.lstrip().startswith("/")
-    found = parse_export(text) if of_nodes else _parse_csv(text, group_id)
+    found = parse_export(text) if of_nodes else collected(_parsed_rows(text, group_id))
     if found.bad:
         raise ConfigError(f"{name} is invalid: {_described(found.bad)}")
-    return found
+    return found.offsets
 
 
 def offsets_of_group(
-    imported: Imported, name: str, group_id: str, *, rename: bool = False
+    groups: Offsets, name: str, group_id: str, *, rename: bool = False
 ) -> Mapping[TopicPartition, int]:
     """Return the offsets of one group in a file, or (``rename``) of the only group in it.
 
     Args:
-        imported: the parsed file.
+        groups: the offsets in the file.
         name: the name of the file, for messages.
         group_id: the group to set.
         rename: whether to return the offsets of the only group in the file, whatever its id.
@@ -86,7 +86,6 @@ def offsets_of_group(
     Raises:
         ConfigError: the file lacks the group, or has several groups with ``rename``.
     """
-    groups = imported.offsets
     if rename and len(groups) == 1:
         return next(iter(groups.values()))
     if group_id in groups:
@@ -94,10 +93,6 @@ def offsets_of_group(
     raise ConfigError(
         f"{name} has no offsets of group {group_id}, but of {', '.join(sorted(groups))}"
     )
-
-
-def _parse_csv(text: str, group_id: str | None) -> Imported:
-    return collected(_parsed_rows(text, group_id))
 
 
 def _parsed_rows(text: str, group_id: str | None) -> Iterator[tuple[int, ParsedLine]]:

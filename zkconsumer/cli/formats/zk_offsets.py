@@ -22,6 +22,10 @@ ParsedLine: TypeAlias = tuple[str, TopicPartition, int] | str
 """The group, partition and offset of a line; or why the line is invalid."""
 
 
+Offsets: TypeAlias = Mapping[str, Mapping[TopicPartition, int]]
+"""The offsets of a file, by group."""
+
+
 class InvalidOffset(NamedTuple):
     """A line that can't be imported: its number from 1 on, and why."""
 
@@ -32,11 +36,11 @@ class InvalidOffset(NamedTuple):
 class Imported(NamedTuple):
     """The content of a file: offsets by group, and invalid lines."""
 
-    offsets: Mapping[str, Mapping[TopicPartition, int]]
+    offsets: Offsets
     bad: tuple[InvalidOffset, ...]
 
 
-def export_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
+def export_text(offsets: Offsets) -> str:
     """Return the text of the file for one or more groups; the original uses ZooKeeper's order.
 
     Raises:

@@ -1,29 +1,32 @@
 """The metrics of a mirror. Pure."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from zkconsumer.metrics.families import Family, Kind, Measure, Sample
 from zkconsumer.mirror.mirror import MirrorProgress
-from zkconsumer.mirror.partition_totals import PartitionAccount
 
 _LABELS: Final = ("source", "topic", "partition")
 
 
-def _measure(
-    name: str, text: str, value: Callable[[PartitionAccount], int | None], kind: Kind = "counter"
-) -> Measure[MirrorProgress]:
-    """Return a measure that has a sample for each partition with a known value."""
+def _measure(count: str, text: str, kind: Kind = "counter") -> Measure[MirrorProgress]:
+    """Return a measure that has a sample for each partition with a known value.
+
+    Args:
+        count: the name of a field of ``PartitionAccount``.
+        text: what it counts.
+        kind: a counter, or a gauge of an offset.
+    """
 
     def find(now: MirrorProgress) -> Iterator[Sample]:
         for source, partitions in now.sources.items():
             for tp, account in partitions.items():
-                found = value(account)
+                found: int | None = getattr(account, count)
                 if found is not None:
                     yield Sample((source, tp.topic, str(tp.partition)), found)
 
     return Measure(
-        name=f"zkconsumer_mirror_{name}",
+        name=f"zkconsumer_mirror_{count}_{'total' if kind == 'counter' else 'offset'}",
         text=text,
         labels=_LABELS,
         find=find,
@@ -33,39 +36,18 @@ def _measure(
 
 
 MEASURES: Final = (
-    _measure("read_total", "Messages read from the source.", lambda account: account.read),
+    _measure("read", "Messages read from the source."),
+    _measure("acknowledged", "Messages that the target has acknowledged."),
+    _measure("again", "Messages that this process had read before."),
+    _measure("dropped", "Messages that were given up, since the target will never take them."),
     _measure(
-        "acknowledged_total",
-        "Messages that the target has acknowledged.",
-        lambda account: account.acknowledged,
-    ),
-    _measure(
-        "again_total",
-        "Messages that this process had read before.",
-        lambda account: account.again,
-    ),
-    _measure(
-        "dropped_total",
-        "Messages that were given up, since the target will never take them.",
-        lambda account: account.dropped,
-    ),
-    _measure(
-        "gap_total",
+        "gap",
         "Offsets of the source without a message: compacted, or deleted before they were read.",
-        lambda account: account.gap,
     ),
     _measure(
-        "position_offset",
-        "Everything in front of this offset of the source is in the target.",
-        lambda account: account.position,
-        "gauge",
+        "position", "Everything in front of this offset of the source is in the target.", "gauge"
     ),
-    _measure(
-        "committed_offset",
-        "The offset that this process committed last.",
-        lambda account: account.committed,
-        "gauge",
-    ),
+    _measure("committed", "The offset that this process committed last.", "gauge"),
 )
 
 

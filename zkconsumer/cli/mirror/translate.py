@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Translate the offsets; return 3 if the mirror has not reached all of them yet."""
-    groups = parse_offset_file(read_text(args.input_file), args.input_file, args.group).offsets
+    groups = parse_offset_file(read_text(args.input_file), args.input_file, args.group)
     lines = [line for path in args.offsets_file for line in read_offsets_file(path)]
     found = {group_id: translate(offsets, lines) for group_id, offsets in groups.items()}
     waiting = {tp for translation in found.values() for tp in translation.not_yet}

@@ -1,12 +1,11 @@
 """``zkconsumer offsets import``: sets groups' offsets from a file, as ``ImportZkOffsets``."""
 
 import argparse
-from collections.abc import Mapping
 
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import parse_offset_file
-from zkconsumer.cli.formats.zk_offsets import read_as_original
+from zkconsumer.cli.formats.zk_offsets import Offsets, read_as_original
 from zkconsumer.cli.offsets.drawing import GroupOffsetTarget, Job, draw
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
@@ -14,7 +13,6 @@ from zkconsumer.cli.output import note
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
-from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import Outside, ToOffsets
 
 DESCRIPTION = """\
@@ -79,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         return finish(args, cluster, jobs, scala=lambda _: "")
 
 
-def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, int]]:
+def _offsets(args: argparse.Namespace) -> Offsets:
     name, text = args.input_file, read_text(args.input_file)
     only: list[str] = args.group or []
     if args.format == "scala":
@@ -87,16 +85,12 @@ def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, i
         text = "".join(f"{path}:{offset}\n" for path, offset in nodes.items())
     else:
         _report_empty_lines(name, text)
-    imported = parse_offset_file(text, name, only[0] if len(only) == 1 else None)
-    missing = [group_id for group_id in only if group_id not in imported.offsets]
+    offsets = parse_offset_file(text, name, only[0] if len(only) == 1 else None)
+    missing = [group_id for group_id in only if group_id not in offsets]
     if missing:
-        there = ", ".join(sorted(imported.offsets))
+        there = ", ".join(sorted(offsets))
         raise ConfigError(f"{name} has no offsets of {', '.join(missing)}, but of {there}")
-    return {
-        group_id: offsets
-        for group_id, offsets in imported.offsets.items()
-        if not only or group_id in only
-    }
+    return {name: offsets[name] for name in only or offsets}
 
 
 def _report_empty_lines(name: str, text: str) -> None:

@@ -1,12 +1,13 @@
 """The roll-back file of changed offsets, which is on disk before any offset is written."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from zkconsumer.cli.files import sync_folder, write_synced
+from zkconsumer.cli.files import sync_folder
 from zkconsumer.cli.output import note
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
@@ -35,7 +36,9 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
     path = Path(name)
     with path.open("x", encoding="utf-8") as file:
         try:
-            write_synced(file, encode_roll_backs(changed))
+            file.write(encode_roll_backs(changed))
+            file.flush()
+            os.fsync(file.fileno())
             sync_folder(path)
         except BaseException:
             # An incomplete file is useless, and would block the next attempt.

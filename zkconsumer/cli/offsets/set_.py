@@ -174,5 +174,5 @@ def _goal(args: argparse.Namespace) -> Goal:
     if args.to_offset is not None:
         return ToOffset(args.to_offset)
     name = args.from_file
-    imported = parse_offset_file(read_text(name), name, args.group)
-    return ToOffsets(offsets_of_group(imported, name, args.group, rename=True))
+    groups = parse_offset_file(read_text(name), name, args.group)
+    return ToOffsets(offsets_of_group(groups, name, args.group, rename=True))

@@ -5,7 +5,6 @@ from zkconsumer.cli.perf.measure import (
     End,
     Interval,
     Measurement,
-    StreamResult,
     per_second,
     percentile,
 )
@@ -24,8 +23,13 @@ _ENDS = {
 def as_table(found: Measurement) -> str:
     """Return a row for each stream that read messages, and a row for all together."""
     read = [stream for stream in found.streams if stream.count.message_count]
-    rows = [_row(str(stream.stream), stream) for stream in read] if len(read) > 1 else []
-    rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))
+    rows = []
+    if len(read) > 1:
+        rows = [
+            _row(str(one.stream), one.last_ms, one.count.message_count, one.count.byte_count)
+            for one in read
+        ]
+    rows.append(_row("all", found.elapsed_ms, found.message_count, found.byte_count))
     shown = table(_COLUMNS, rows)
     quiet = len(found.streams) - len(read)
     interval = [_ENDS[found.end]]
@@ -96,11 +100,7 @@ def detail(interval: Interval) -> str:
     )
 
 
-def _row(name: str, stream: StreamResult) -> list[Cell]:
-    return _row_of(name, stream.last_ms, stream.count.message_count, stream.count.byte_count)
-
-
-def _row_of(name: str, elapsed_ms: int, messages: int, size: int) -> list[Cell]:
+def _row(name: str, elapsed_ms: int, messages: int, size: int) -> list[Cell]:
     rate, byte_rate = per_second(messages, elapsed_ms), per_second(size / MEGABYTE, elapsed_ms)
     return [
         Painted(name, Colour.BOLD) if name == "all" else name,

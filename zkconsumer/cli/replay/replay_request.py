@@ -24,12 +24,12 @@ def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPar
     if name is None:
         return None
     # Lines without a group id need some group id.
-    imported = parse_offset_file(read_text(name), name, args.group or "")
-    if args.group is None and len(imported.offsets) > 1:
+    groups = parse_offset_file(read_text(name), name, args.group or "")
+    if args.group is None and len(groups) > 1:
         raise ConfigError(
-            f"{name} has offsets of {', '.join(sorted(imported.offsets))}: select one with --group"
+            f"{name} has offsets of {', '.join(sorted(groups))}: select one with --group"
         )
-    offsets = offsets_of_group(imported, name, args.group or "", rename=args.group is None)
+    offsets = offsets_of_group(groups, name, args.group or "", rename=args.group is None)
     found = {tp: offset for tp, offset in offsets.items() if args.topic in {None, tp.topic}}
     if not found:
         raise ConfigError(f"{name} has no offsets of topic {args.topic}")

@@ -30,13 +30,13 @@ def test_exported_offsets_are_imported_unchanged(
 ) -> None:
     """The original's format is read by our rules and by the original's; CSV is read as well."""
     text = export_text(offsets)
-    assert parse_offset_file(text, "file").offsets == offsets
+    assert parse_offset_file(text, "file") == offsets
     assert read_as_original(text, "file") == {
         f"/consumers/{group_id}/offsets/{tp.topic}/{tp.partition}": str(offset)
         for group_id, of_group in offsets.items()
         for tp, offset in of_group.items()
     }
-    assert parse_offset_file(csv_text(offsets), "file", next(iter(offsets))).offsets == offsets
+    assert parse_offset_file(csv_text(offsets), "file", next(iter(offsets))) == offsets
 
 
 def test_each_format_is_written_as_documented() -> None:
@@ -59,12 +59,12 @@ def test_no_cell_is_a_formula(group_id: str) -> None:
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
     assert ",'-t,0,7\n" in text
     assert ",t,0,3\n" in text
-    assert parse_offset_file(text, "file").offsets == offsets
+    assert parse_offset_file(text, "file") == offsets
 
 
 def test_files_of_others_may_hold_names_like_formulas() -> None:
     """Names that begin like formulas are accepted, but a negative offset is refused."""
-    assert parse_offset_file("=g,-t,0,7\n", "file").offsets == {"=g": {TopicPartition("-t", 0): 7}}
+    assert parse_offset_file("=g,-t,0,7\n", "file") == {"=g": {TopicPartition("-t", 0): 7}}
     with pytest.raises(ConfigError, match="-7"):
         parse_offset_file("g,t,0,-7\n", "file")
 
@@ -86,7 +86,7 @@ def test_a_group_with_a_slash_is_refused() -> None:
 def test_csv_of_other_programs_is_read() -> None:
     """Quotes, blanks, a byte order mark, Windows line ends and empty lines are accepted."""
     text = '\ufeff"t", 0,3\r\n\r\n"t",1,"4"\r\n'
-    assert parse_offset_file(text, "file", "g").offsets == {"g": {T0: 3, T1: 4}}
+    assert parse_offset_file(text, "file", "g") == {"g": {T0: 3, T1: 4}}
 
 
 def test_all_bad_lines_are_named() -> None:
