@@ -40,5 +40,7 @@ class Acts:
 def _holds(condition: Callable[[], bool]) -> bool:
     try:
         return condition()
+    except SandboxError:
+        raise  # a command or a process has failed
     except ZkConsumerError:
         return False  # a server is busy: try again

@@ -31,6 +31,21 @@ def args(registry: str | None, config: Path | None) -> argparse.Namespace:
     )
 
 
+def message_of(value: bytes) -> SeenMessage:
+    """Return a message without a key."""
+    decoder = BytesDecoder()
+    return SeenMessage(
+        topic="t",
+        partition=0,
+        offset=0,
+        timestamp=-1,
+        raw_key=None,
+        raw_value=value,
+        key=decoder.decode(None),
+        value=decoder.decode(value),
+    )
+
+
 def hang(_: object) -> None:
     """Do not respond for a while."""
     threading.Event().wait(0.3)
@@ -110,18 +125,7 @@ def test_a_negative_time_out_is_none(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], flags: list[str]
 ) -> None:
     """It means no limit, as for a member of a group: neither is the browser's, nor ends it."""
-    decoded = BytesDecoder().decode(b"hello")
-    message = SeenMessage(
-        topic="t",
-        partition=0,
-        offset=0,
-        timestamp=-1,
-        raw_key=None,
-        raw_value=b"hello",
-        key=decoded,
-        value=decoded,
-    )
-    found = BrowseResult(messages=[message], scanned=1)
+    found = BrowseResult(messages=[message_of(b"hello")], scanned=1)
 
     class Browser:
         def __init__(self, args: argparse.Namespace, *, limits: object = None) -> None:
@@ -141,6 +145,23 @@ def test_a_negative_time_out_is_none(
     words = ["consume", "--bootstrap-server", "b:1", "--topic", "t", "--tail", "1"]
     assert main([*words, "--timeout-ms", "-1", *flags]) == 0
     assert capfd.readouterr().out == "hello\n"
+
+
+@pytest.mark.parametrize("start", [["--tail", "5"], ["--from-time", "1"]])
+@pytest.mark.parametrize("most", [0, 1, 9])
+def test_no_more_messages_are_printed_than_requested(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], start: list[str], most: int
+) -> None:
+    """``--max-messages`` holds without ``--follow``, too, even if it is 0."""
+    found = BrowseResult(messages=[message_of(b"a"), message_of(b"b")], scanned=2)
+    monkeypatch.setattr(
+        "zkconsumer.cli.consume.browsing.CommandBrowser", lambda *_, **__: lambda _: found
+    )
+    words = ["consume", "--bootstrap-server", "b:1", "--topic", "t", *start]
+    assert main([*words, "--max-messages", str(most)]) == 0
+    printed = capfd.readouterr()
+    assert printed.out.split() == ["a", "b"][:most]
+    assert printed.err == f"{min(most, 2)} of 2 messages read\n"
 
 
 def test_invalid_registry_settings_are_refused(tmp_path: Path) -> None:

@@ -56,16 +56,17 @@ def browse(args: argparse.Namespace) -> int:
     if args.follow:
         return _follow(args, query)
     result = CommandBrowser(_cluster_arguments(args), limits=_LIMITS)(query)
+    messages = result.messages[: args.max_messages]
     output = Output()
     try:
-        output.write(_printed(args, result.messages))
+        output.write(_printed(args, messages))
     except OutputClosed:
         discard_standard_output()
     finally:
         output.close()
     for text in result.notes:
         note(text)
-    found = f"{len(result.messages)} of {counted(result.scanned, 'message')} read"
+    found = f"{len(messages)} of {counted(result.scanned, 'message')} read"
     print(found, file=sys.stderr)
     if result.notes:
         note("not everything requested was read")
