@@ -125,9 +125,10 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser for the arguments; end the process if they name no command."""
     name = called(arguments).command
     if name is not None and find_command(name) is None:
-        refuse(
-            f"there is no command {name!r}{did_you_mean(name, [c.name for c in every_command()])}"
-        )
+        hint = did_you_mean(name, [command.name for command in every_command()])
+        message = f"there is no command {name!r}{hint} (see zkconsumer --help)"
+        print(f"zkconsumer: {message}", file=sys.stderr)
+        raise SystemExit(REFUSED)
     parser = build_parser("" if name is None else name)
     if not arguments:
         # Without arguments, list the commands.
@@ -208,9 +209,3 @@ def exclusive_groups(
 def members_of(group: argparse._MutuallyExclusiveGroup) -> list[argparse.Action]:
     """Return the options of such a group."""
     return list(group._group_actions)  # noqa: SLF001
-
-
-def refuse(message: str) -> NoReturn:
-    """Report wrong usage, and end the process."""
-    print(f"zkconsumer: {message} (see zkconsumer --help)", file=sys.stderr)
-    raise SystemExit(REFUSED)

@@ -9,8 +9,7 @@ import argparse
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.confirm import confirm
@@ -65,12 +64,8 @@ class _Outcome(Protocol):
     def error_message(self) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """A planned change: a sentence about it, and the function that executes it."""
-
-    sentence: str
-    apply: Callable[[], str]
+_Planned: TypeAlias = tuple[str, Callable[[], str]]
+"""A sentence about a planned change, and the function that executes it."""
 
 
 def add_change_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,10 +120,10 @@ def change_topic(action: str, args: argparse.Namespace) -> int:
         raise ConfigError(f"--format {args.format} does not go with {action}")
     with open_cluster(args) as access:
         changer = _Changer(access, topic, args)
-        planned = getattr(changer, action)()
-        if not confirm(planned.sentence, topic, args.yes):
+        sentence, apply = getattr(changer, action)()
+        if not confirm(sentence, topic, args.yes):
             return REFUSED
-        print(printable(planned.apply()))
+        print(printable(apply()))
     return 0
 
 
@@ -137,6 +132,7 @@ class _Changer:
 
     def __init__(self, access: CommandCluster, topic: str, args: argparse.Namespace) -> None:
         self._access = access
+        self._limit_ms = access.timeout_ms
         self._topic = topic
         self._args = args
         self._view = self._read()
@@ -151,10 +147,13 @@ class _Changer:
         count = args.partitions or 1
         config = dict(args.configs)
         replicas = args.replication_factor
-        return _Planned(
-            f"topic {self._topic} would be created: {counted(count, 'partition')}, "
-            f"{'default replication factor' if replicas is None else _replicas(replicas)}"
-            f"{_settings(config)}",
+        copies = "default replication factor"
+        if replicas is not None:
+            copies = f"{counted(replicas, 'replica')} of each"
+        settings = [f"{name}={value}" for name, value in config.items()]
+        return (
+            f"topic {self._topic} would be created: "
+            f"{', '.join([counted(count, 'partition'), copies, *settings])}",
             lambda: self._create(count, replicas, config),
         )
 
@@ -184,7 +183,7 @@ class _Changer:
             *(f"{name}={value}" for name, value in config.items()),
             *(f"{name} reset to the brokers' default" for name in deleted),
         ]
-        return _Planned(
+        return (
             f"topic {topic} would be changed: {'; '.join(parts)}",
             lambda: self._alter(count, config, deleted),
         )
@@ -196,7 +195,7 @@ class _Changer:
         if self._args.configs or self._args.deleted_configs or self._args.partitions:
             raise ConfigError("delete takes --topic alone")
         count = len(self._partitions())
-        return _Planned(
+        return (
             f"topic {self._topic} would be deleted, with all messages of its "
             f"{counted(count, 'partition')}. This can't be undone.",
             self._delete,
@@ -220,9 +219,9 @@ class _Changer:
                             ),
                         ),
                     ),
-                    timeout_ms=self._access.timeout_ms,
+                    timeout_ms=self._limit_ms,
                 ),
-                timeout_ms=self._access.timeout_ms,
+                timeout_ms=self._limit_ms,
             ).topics
 
         def in_zookeeper(nodes: TopicNodes) -> None:
@@ -242,9 +241,8 @@ class _Changer:
     def _grow(self, count: int) -> None:
         def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
             topic = GrowingTopic(name=self._topic, count=count)
-            limit_ms = self._access.timeout_ms
-            message = CreatePartitionsRequest(topics=(topic,), timeout_ms=limit_ms)
-            return connection.call(message, timeout_ms=limit_ms).results
+            message = CreatePartitionsRequest(topics=(topic,), timeout_ms=self._limit_ms)
+            return connection.call(message, timeout_ms=self._limit_ms).results
 
         def in_zookeeper(nodes: TopicNodes) -> None:
             present = len(self._partitions())
@@ -268,7 +266,7 @@ class _Changer:
                 resource_type=TOPIC, resource_name=self._topic, configs=settings
             )
             message = IncrementalAlterConfigsRequest(resources=(resource,))
-            return connection.call(message, timeout_ms=self._access.timeout_ms).resources
+            return connection.call(message, timeout_ms=self._limit_ms).resources
 
         def in_zookeeper(nodes: TopicNodes) -> None:
             nodes.configure(config, deleted)
@@ -277,9 +275,8 @@ class _Changer:
 
     def _delete(self) -> str:
         def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
-            limit_ms = self._access.timeout_ms
-            message = DeleteTopicsRequest(topic_names=(self._topic,), timeout_ms=limit_ms)
-            return connection.call(message, timeout_ms=limit_ms).topics
+            message = DeleteTopicsRequest(topic_names=(self._topic,), timeout_ms=self._limit_ms)
+            return connection.call(message, timeout_ms=self._limit_ms).topics
 
         self._change(ApiKey.DELETE_TOPICS, request, lambda nodes: nodes.delete())
         try:
@@ -308,8 +305,7 @@ class _Changer:
             -1 if self._view.controller_id is None else self._view.controller_id
         )
         broker = controller or next(iter(self._view.brokers.values()))
-        timeout_ms = self._access.timeout_ms
-        with closing(self._access.dialer.dial(broker, timeout_ms=timeout_ms)) as connection:
+        with closing(self._access.dialer.dial(broker, timeout_ms=self._limit_ms)) as connection:
             if connection.versions.has(api):
                 self._check(api, request(connection))
                 return
@@ -331,7 +327,7 @@ class _Changer:
     # --- reading -------------------------------------------------------------------------------
 
     def _read(self) -> ClusterView:
-        view = self._access.client.view((self._topic,), timeout_ms=self._access.timeout_ms)
+        view = self._access.client.view((self._topic,), timeout_ms=self._limit_ms)
         if not view.brokers:
             # The response of a 0.8 broker names no brokers if there is no topic.
             brokers = {broker.id: broker for broker in self._access.known_brokers()}
@@ -361,22 +357,13 @@ class _Changer:
             RequestTimedOut: they did not within the time limit.
         """
         clock = self._access.clock
-        deadline_ms = clock.now_ms() + self._access.timeout_ms
+        deadline_ms = clock.now_ms() + self._limit_ms
         while not holds(self._read()):
             if clock.now_ms() > deadline_ms:
                 raise RequestTimedOut(
-                    f"topic {self._topic}: waited {self._access.timeout_ms} ms for {what}; it may "
-                    "still come"
+                    f"topic {self._topic}: waited {self._limit_ms} ms for {what}; it may still come"
                 )
             wait_ms(_PAUSE_MS)
-
-
-def _replicas(count: int) -> str:
-    return f"{counted(count, 'replica')} of each"
-
-
-def _settings(config: Mapping[str, str]) -> str:
-    return "".join(f", {name}={value}" for name, value in config.items())
 
 
 def _setting(text: str) -> tuple[str, str]:
