@@ -3,11 +3,10 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from zkconsumer.cli.formats.zk_offsets import (
-    InvalidOffset,
     Offsets,
     ParsedLine,
     collected,
@@ -68,7 +67,8 @@ def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Offs
     of_nodes = text.lstrip().startswith("/")
     found = parse_export(text) if of_nodes else collected(_parsed_rows(text, group_id))
     if found.bad:
-        raise ConfigError(f"{name} is invalid: {_described(found.bad)}")
+        more = f"; and {len(found.bad) - _LISTED} more" if len(found.bad) > _LISTED else ""
+        raise ConfigError(f"{name} is invalid: {'; '.join(found.bad[:_LISTED])}{more}")
     return found.offsets
 
 
@@ -131,9 +131,3 @@ def _parse_row(cells: list[str], group_id: str | None) -> ParsedLine:
     if offset < 0:
         return f"{offset} is not an offset"
     return whose, TopicPartition(topic, number), offset
-
-
-def _described(bad: Iterable[InvalidOffset]) -> str:
-    lines = [f"line {number}: {reason}" for number, reason in bad]
-    more = f"; and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
-    return "; ".join(lines[:_LISTED]) + more

@@ -26,18 +26,11 @@ Offsets: TypeAlias = Mapping[str, Mapping[TopicPartition, int]]
 """The offsets of a file, by group."""
 
 
-class InvalidOffset(NamedTuple):
-    """A line that can't be imported: its number from 1 on, and why."""
-
-    number: int
-    reason: str
-
-
 class Imported(NamedTuple):
-    """The content of a file: offsets by group, and invalid lines."""
+    """The content of a file: offsets by group, and why lines are invalid."""
 
     offsets: Offsets
-    bad: tuple[InvalidOffset, ...]
+    bad: list[str]
 
 
 def export_text(offsets: Offsets) -> str:
@@ -100,15 +93,13 @@ def collected(lines: Iterable[tuple[int, ParsedLine]]) -> Imported:
     bad = []
     for number, found in lines:
         if isinstance(found, str):
-            bad.append(InvalidOffset(number, found))
+            bad.append(f"line {number}: {found}")
             continue
         group_id, tp, offset = found
         before = offsets.setdefault(group_id, {}).setdefault(tp, offset)
         if before != offset:
-            bad.append(
-                InvalidOffset(number, f"{tp} of group {group_id} is {before} in an earlier line")
-            )
-    return Imported(offsets, tuple(bad))
+            bad.append(f"line {number}: {tp} of group {group_id} is {before} in an earlier line")
+    return Imported(offsets, bad)
 
 
 def _parse_line(line: str) -> ParsedLine:

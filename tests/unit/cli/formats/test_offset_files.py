@@ -105,7 +105,9 @@ def test_all_bad_lines_are_named() -> None:
     )
     found = parse_export(text)
     assert found.offsets == {"g": {T0: 3}}
-    assert [bad.number for bad in found.bad] == [2, 3, 6, 7, 8, 9, 10]
+    assert [bad.split(":")[0] for bad in found.bad] == [
+        f"line {number}" for number in (2, 3, 6, 7, 8, 9, 10)
+    ]
     with pytest.raises(ConfigError, match=r"line 2: .*line 8: .*and 2 more"):
         parse_offset_file(text, "file")
 
