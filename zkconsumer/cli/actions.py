@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from zkconsumer.errors import ConfigError
 
 
-def add_action(parser: argparse.ArgumentParser, actions: Sequence[str], *, what: str) -> None:
-    """Add the argument ``ACTION``, as ``action``, None by default; ``what`` is its help text."""
+def add_action(parser: argparse.ArgumentParser, actions: Sequence[str]) -> None:
+    """Add the argument ``ACTION``, as ``action``, None by default."""
     parser.add_argument(
         "action",
         nargs="?",
         choices=actions,
         metavar="ACTION",
-        help=f"{what}: {', '.join(actions)} (default: list)",
+        help=f"what to do: {', '.join(actions)} (default: list)",
     )
 
 

@@ -20,7 +20,7 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupS
 from zkconsumer.status.scaling import Scale, plan_scaling
 from zkconsumer.topic_name import is_topic_name
 
-_COUNT = whole_number("is not a number of at least 1", digits=6)
+_COUNT = whole_number(digits=6)
 _DEFAULT_STRATEGY: Final = "range"
 _MOST_READERS: Final = 100_000
 

@@ -16,7 +16,7 @@ from zkconsumer.errors import ConfigError
 TOKEN_VARIABLE: Final = "ZKCONSUMER_TOKEN"  # noqa: S105 - its name
 MISSING: Final = "the page needs more: pip install 'zkconsumer[web]'"
 _LISTEN: Final = "127.0.0.1:8380"
-_POSITIVE: Final = whole_number("is not a number of at least 1")
+_POSITIVE: Final = whole_number()
 DESCRIPTION: Final = """\
 Serve a page of the whole cluster: brokers, topics, consumer groups of both kinds, who reads what,
 how far groups are behind, when they rebalanced and why, and what is wrong with them. Also metrics

@@ -83,7 +83,7 @@ class _Cluster:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_action(parser, _ACTIONS, what="what to do")
+    add_action(parser, _ACTIONS)
     add_cluster_arguments(parser)
     add_action_flags(parser, ("list", "describe", *CHANGES))
     parser.add_argument(

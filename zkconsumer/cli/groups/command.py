@@ -60,7 +60,7 @@ nothing was deleted; 130 a watch was interrupted"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_action(parser, _ACTIONS, what="what to do")
+    add_action(parser, _ACTIONS)
     add_cluster_arguments(parser)
     add_action_flags(parser, ("list", "describe", "delete"))
     parser.add_argument(
