@@ -72,6 +72,9 @@ class Launcher:
 class Server:
     """One server process that can be stopped and started again on its port and data.
 
+    Raises (``kill``, ``stop``, ``pause`` and ``resume``):
+        SandboxError: the server does not run.
+
     Args:
         name: the server's name for messages, such as ``broker 1``.
         folder: its own folder: settings, data and logs.
@@ -142,36 +145,20 @@ class Server:
         )
 
     def kill(self) -> None:
-        """Kill the server, as a crash does (``SIGKILL``).
-
-        Raises:
-            SandboxError: the server does not run.
-        """
+        """Kill the server, as a crash does (``SIGKILL``)."""
         self._running().kill()
 
     def stop(self, timeout_ms: int = 30_000) -> bool:
-        """Terminate the server (``SIGTERM``); kill it after the time-out, and return False.
-
-        Raises:
-            SandboxError: the server does not run.
-        """
+        """Terminate the server (``SIGTERM``); kill it after the time-out, and return False."""
         return self._running().stop(timeout_ms)
 
     def pause(self) -> None:
-        """Freeze the server (``SIGSTOP``): its connections stay open, but it does not respond.
-
-        Raises:
-            SandboxError: the server does not run.
-        """
+        """Freeze the server (``SIGSTOP``): its connections stay open, but it does not respond."""
         self._running().pause()
         self._paused = True
 
     def resume(self) -> None:
-        """Resume a frozen server.
-
-        Raises:
-            SandboxError: the server does not run.
-        """
+        """Resume a frozen server."""
         self._running().resume()
         self._paused = False
 

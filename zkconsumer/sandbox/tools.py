@@ -140,13 +140,7 @@ class ToolBox:
     def start(
         self, main_class: str, *arguments: str, stdin: bytes = b"", flags: Sequence[str] = ()
     ) -> ScalaTool:
-        """Start a main class of the original.
-
-        Args:
-            main_class: the full name of its class, such as ``kafka.tools.ConsoleConsumer``.
-            arguments: the command line.
-            stdin: its standard input.
-            flags: flags for the JVM.
+        """Start a main class of the original; see ``Sandbox.scala_tool``.
 
         Raises:
             SandboxError: Java could not be started.
