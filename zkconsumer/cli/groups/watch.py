@@ -102,11 +102,11 @@ def _change(
 
 
 def _owner_changes(was: GroupStatus, now: GroupStatus) -> Iterator[str]:
-    owners = {partition.topic_partition: partition.owner for partition in was.partitions}
-    for partition in now.partitions:
-        old = owners.get(partition.topic_partition)
+    before = was.by_partition
+    for tp, partition in now.by_partition.items():
+        old = before[tp].owner if tp in before else None
         if old != partition.owner:
-            yield f"{partition.topic_partition}: {old or 'nobody'} -> {partition.owner or 'nobody'}"
+            yield f"{tp}: {old or 'nobody'} -> {partition.owner or 'nobody'}"
 
 
 def _read(was: GroupStatus, now: GroupStatus) -> dict[TopicPartition, int]:
@@ -143,15 +143,11 @@ def group_screen(change: Change, rebalances: Sequence[Rebalance], at_ms: int) ->
     if group is None:
         return sentence(f"{instant(at_ms)} {printable(str(change.key))}: there is no such group")
     text = sentence(_headline(change, at_ms))
-    owners = (
-        {}
-        if change.was is None
-        else {partition.topic_partition: partition.owner for partition in change.was.partitions}
-    )
+    before = {} if change.was is None else change.was.by_partition
     rows: list[list[Cell]] = []
     for partition in group.partitions:
         tp, committed = partition.topic_partition, partition.effective(group.kind)
-        old = owners.get(tp, partition.owner)
+        old = before.get(tp, partition).owner
         rows.append(
             [
                 *tp,
