@@ -247,9 +247,10 @@ class _Changer:
         def in_zookeeper(nodes: TopicNodes) -> None:
             present = len(self._partitions())
             _, topics = self._access.cluster()
-            replicas = next(
-                len(topic.partitions[0].replicas) for topic in topics if topic.name == self._topic
-            )
+            found = next((topic for topic in topics if topic.name == self._topic), None)
+            if found is None or not found.partitions:
+                raise ConfigError(f"topic {self._topic} was deleted meanwhile; nothing was done")
+            replicas = len(found.partitions[0].replicas)
             nodes.grow(self._spread(range(present, count), replicas))
 
         self._change(ApiKey.CREATE_PARTITIONS, request, in_zookeeper)

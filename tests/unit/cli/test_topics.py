@@ -7,9 +7,10 @@ import pytest
 
 from tests.support.opened_cluster import opening
 from tests.support.status_world import StatusWorld
-from zkconsumer.cli import topics
+from zkconsumer.cli import topic_changes, topics
 from zkconsumer.cli.main import main
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.versions import BrokerGeneration
 
 SICK = "/brokers/topics/sick"
 
@@ -151,3 +152,22 @@ def test_an_unregistered_broker_is_shown(
 def test_contradictory_flags_are_refused(flags: list[str]) -> None:
     """The exit status is 2."""
     assert run(*flags) == 2
+
+
+def test_a_topic_that_is_deleted_before_it_grows(
+    world: StatusWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it is written to ZooKeeper nothing is, and the command says why."""
+    for broker in world.cluster.brokers:
+        broker.become(BrokerGeneration.V0_9)
+
+    def confirm(_sentence: str, topic: str, _yes: bool) -> bool:
+        world.tree.delete(f"/brokers/topics/{topic}")
+        return True
+
+    monkeypatch.setattr(topic_changes, "open_cluster", opening(world))
+    monkeypatch.setattr(topic_changes, "confirm", confirm)
+    assert run("alter", "--topic", "t", "--partitions", "9") == 2
+    assert capsys.readouterr().err == (
+        "zkconsumer: topic t was deleted meanwhile; nothing was done\n"
+    )
