@@ -11,7 +11,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.model_engine import ModelEngine
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
-from zkconsumer.consumer.automatic_commits import AutoCommitSettings, AutomaticCommits
+from zkconsumer.consumer.automatic_commits import AutomaticCommits
 from zkconsumer.consumer.committed_lookup import CommittedResult
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
@@ -152,7 +152,7 @@ class FakeMembership:
 
 
 class ImmediateLookup:
-    """A ``Lookup`` that responds at the next call of ``responses``, unless ``holds`` is set."""
+    """A ``CommittedLookup`` that responds at the next ``responses``, unless ``holds`` is set."""
 
     def __init__(self, membership: FakeMembership) -> None:
         self._membership = membership
@@ -161,11 +161,11 @@ class ImmediateLookup:
         self.holds = False
 
     def request(self, partitions: Partitions) -> None:
-        """See ``Lookup``."""
+        """See ``CommittedLookup``."""
         self.requested.append(partitions)
 
     def responses(self) -> list[CommittedResult]:
-        """See ``Lookup``."""
+        """See ``CommittedLookup``."""
         if self.holds:
             return []
         requested, self.requested = self.requested, []
@@ -232,19 +232,17 @@ class FakeParts:
         in_group = self.config.group_id is not None
         self.session = PollSession(
             AutomaticCommits(
-                AutoCommitSettings(
-                    in_group=in_group,
-                    callback=self.config.objects.default_offset_commit_callback,
-                ),
                 AutoCommit(
-                    enabled=self.config.enable_auto_commit,
+                    enabled=self.config.enable_auto_commit and in_group,
                     interval_ms=self.config.auto_commit_interval_ms,
                     retry_ms=self.config.retry_backoff_ms,
                 ),
                 self.clock,
+                revoke_commit_ms=15_000,
+                callback=self.config.objects.default_offset_commit_callback,
             ),
             cast("Any", self.engine),
-            self.metadata,
+            cast("Any", self.metadata),
             self.clock,
             exclude_internal_topics=self.config.exclude_internal_topics,
         )
@@ -252,10 +250,9 @@ class FakeParts:
         membership: Membership = self.group
         if not in_group:
             membership = NoGroup(self.session, lambda: self.metadata.view)
-        self.session.join(
-            membership,
-            StartPositions(self.engine, self.lookup if in_group else None, policy_of(self.config)),
-        )
+        lookup = cast("Any", self.lookup if in_group else None)
+        starts = StartPositions(self.engine.seek, lookup, policy_of(self.config))
+        self.session.join(membership, starts)
 
     def parts(self) -> ConsumerComponents:
         """The parts as a consumer takes them."""
@@ -272,7 +269,7 @@ class FakeParts:
             session=self.session,
             measures=Measures(WindowTerms(), self.clock),
             loop=PollLoop(
-                self.session,
+                self.session.turn,
                 self.wakeup,
                 self.clock,
                 most_ms=3_000,

@@ -11,7 +11,7 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
-from zkconsumer.consumer.automatic_commits import AutoCommitSettings, AutomaticCommits
+from zkconsumer.consumer.automatic_commits import AutomaticCommits
 from zkconsumer.consumer.committed_lookup import CommittedLookup
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
@@ -183,7 +183,7 @@ class _Wiring:
             engine=engine,
             session=session,
             loop=PollLoop(
-                session,
+                session.turn,
                 wakeup,
                 self._clock,
                 # A waiting poll counts as polling: it must not exceed the poll interval.
@@ -207,17 +207,14 @@ class _Wiring:
     def _commits(self) -> AutomaticCommits:
         config = self._config
         return AutomaticCommits(
-            AutoCommitSettings(
-                in_group=config.group_id is not None,
-                revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
-                callback=config.objects.default_offset_commit_callback,
-            ),
             AutoCommit(
-                enabled=config.enable_auto_commit,
+                enabled=config.enable_auto_commit and config.group_id is not None,
                 interval_ms=config.auto_commit_interval_ms,
                 retry_ms=config.retry_backoff_ms,
             ),
             self._clock,
+            revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
+            callback=config.objects.default_offset_commit_callback,
         )
 
     def _membership(self, zookeeper: "ZookeeperGroup | None") -> Membership:
@@ -243,12 +240,8 @@ class _Wiring:
     def _starts(self, membership: Membership) -> StartPositions:
         config, lookup = self._config, None
         if config.group_id is not None:
-            lookup = CommittedLookup(
-                membership.committed,
-                self._scope,
-                self._wakeup.signal,
-                timeout_ms=config.default_api_timeout_ms,
-            )
+            request = partial(membership.committed, timeout_ms=config.default_api_timeout_ms)
+            lookup = CommittedLookup(request, self._scope, self._wakeup.signal)
         reads_new_whole = config.auto_offset_reset_new_partitions == "earliest"
-        topics = self._metadata if reads_new_whole else None
-        return StartPositions(self._engine, lookup, policy_of(config), topics)
+        is_new = self._metadata.is_new if reads_new_whole else None
+        return StartPositions(self._engine.seek, lookup, policy_of(config), is_new)

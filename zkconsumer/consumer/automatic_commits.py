@@ -1,36 +1,24 @@
 """Commits the offsets of delivered records automatically, and reports the outcome."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.settings.objects import CommitCallback
 from zkconsumer.errors import CommitFailed, ZkConsumerError, without_frames
 from zkconsumer.membership.protocol import Membership, Offsets
 
 log = logging.getLogger(__name__)
 
-CommitCallback = Callable[[Offsets, Exception | None], object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutoCommitSettings:
-    """Settings of automatic commits.
-
-    Attributes:
-        in_group: whether the consumer has a group to commit to.
-        revoke_commit_ms: the time limit of a commit that is waited for, as before a rebalance.
-        callback: called with the outcome of each commit.
-    """
-
-    in_group: bool = True
-    revoke_commit_ms: int = 15_000
-    callback: CommitCallback | None = None
-
 
 class AutomaticCommits:
     """Runs the commits of ``enable_auto_commit``. Thread: the caller's.
+
+    Args:
+        timer: decides when a commit is due.
+        clock: the time.
+        revoke_commit_ms: the time limit of a commit that is waited for, as before a rebalance.
+        callback: called with the outcome of each commit; None: nobody is.
 
     Attributes:
         membership: sends the commits; set by ``PollSession.join``.
@@ -38,16 +26,24 @@ class AutomaticCommits:
 
     membership: Membership
 
-    def __init__(self, settings: AutoCommitSettings, timer: AutoCommit, clock: Clock) -> None:
-        self._settings = settings
+    def __init__(
+        self,
+        timer: AutoCommit,
+        clock: Clock,
+        *,
+        revoke_commit_ms: int,
+        callback: CommitCallback | None,
+    ) -> None:
         self._timer = timer
         self._clock = clock
+        self._revoke_commit_ms = revoke_commit_ms
+        self._callback = callback
         self._last_failure: Exception | None = None
 
     @property
     def are_on(self) -> bool:
         """Whether automatic commits are enabled, and there is a group to commit to."""
-        return self._settings.in_group and self._timer.enabled
+        return self._timer.enabled
 
     def start(self) -> None:
         """Schedule the first commit one interval from now; later calls have no effect."""
@@ -56,7 +52,7 @@ class AutomaticCommits:
     @property
     def is_due(self) -> bool:
         """Whether a commit is due now."""
-        return self._settings.in_group and self._timer.is_due(self._clock.now_ms())
+        return self._timer.is_due(self._clock.now_ms())
 
     def postpone(self) -> None:
         """Schedule the next commit one interval from now, since nothing is left to commit."""
@@ -80,7 +76,7 @@ class AutomaticCommits:
         if not offsets:
             return
         error: Exception | None = None
-        limit_ms = self._settings.revoke_commit_ms
+        limit_ms = self._revoke_commit_ms
         if timeout_ms is not None:
             limit_ms = min(limit_ms, timeout_ms)
         try:
@@ -101,8 +97,8 @@ class AutomaticCommits:
             log.log(level, "automatic commit refused, its records may be read again: %s", error)
         elif error is not None:
             log.log(level, "automatic commit failed: %s", error)
-        if self._settings.callback is not None:
+        if self._callback is not None:
             try:
-                self._settings.callback(offsets, error)
+                self._callback(offsets, error)
             except Exception:  # the caller's code; there is no call to raise it from
                 log.exception("default_offset_commit_callback failed")

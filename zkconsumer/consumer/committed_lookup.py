@@ -5,21 +5,13 @@ A membership's lookup blocks, so it runs in a thread, which is started by the fi
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from zkconsumer.errors import ConsumerClosed, ZkConsumerError, without_frames
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.scope import Mailbox, ThreadScope
 
 Found = Mapping[TopicPartition, OffsetAndMetadata | None]
-
-
-class CommittedFetch(Protocol):
-    """The signature of ``Membership.committed``."""
-
-    def __call__(self, partitions: frozenset[TopicPartition], /, *, timeout_ms: int) -> Found:
-        """See ``Membership.committed``."""
-        ...
 
 
 class CommittedResult(NamedTuple):
@@ -35,21 +27,17 @@ class CommittedLookup:
     Args:
         request: reads committed offsets, and blocks meanwhile. Thread: the lookup's.
         wake: called when there is a result. Thread: the lookup's.
-        timeout_ms: the time limit of one lookup.
     """
 
     def __init__(
         self,
-        request: CommittedFetch,
+        request: Callable[[frozenset[TopicPartition]], Found],
         scope: ThreadScope,
         wake: Callable[[], None],
-        *,
-        timeout_ms: int,
     ) -> None:
         self._request = request
         self._scope = scope
         self._wake = wake
-        self._timeout_ms = timeout_ms
         self._lookups: Mailbox[frozenset[TopicPartition] | None] = Mailbox()
         self._responses: Mailbox[CommittedResult] = Mailbox()
         self._runs = False
@@ -69,9 +57,7 @@ class CommittedLookup:
     def _run(self) -> None:
         while (partitions := self._lookups.get()) is not None:
             try:
-                response = CommittedResult(
-                    partitions, self._request(partitions, timeout_ms=self._timeout_ms)
-                )
+                response = CommittedResult(partitions, self._request(partitions))
             except ConsumerClosed:
                 return
             except ZkConsumerError as error:

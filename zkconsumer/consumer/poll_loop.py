@@ -1,21 +1,13 @@
 """Runs a poll: repeats the work that is due until there are records to hand out."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.errors import ConsumerClosed
 
 T = TypeVar("T")
-
-
-class Rounds(Protocol):
-    """The work of every round; see ``PollSession``."""
-
-    def turn(self) -> None:
-        """Do the work that is due."""
-        ...
 
 
 class BrokenOff(ConsumerClosed):
@@ -34,7 +26,7 @@ class PollLoop:
     """Runs the rounds of a poll. Thread: the caller's.
 
     Args:
-        rounds: the work of every round.
+        turn: does the work of every round.
         most_ms: the longest wait between two rounds; each round shows the group that we poll.
         death: returns the error of the first thread of the consumer that died, None if none did.
             Without it a poll could wait for ever.
@@ -49,7 +41,7 @@ class PollLoop:
 
     def __init__(  # noqa: PLR0913 - one part a line, most by name
         self,
-        rounds: Rounds,
+        turn: Callable[[], None],
         wakeup: Wakeup,
         clock: Clock,
         *,
@@ -59,7 +51,7 @@ class PollLoop:
         gathering_wait_ms: Callable[[], int] = lambda: 0,
     ) -> None:
         self.is_resting = False
-        self._rounds = rounds
+        self._turn = turn
         self._wakeup = wakeup
         self._clock = clock
         self._most_ms = most_ms
@@ -82,7 +74,7 @@ class PollLoop:
         deadline_ms = None if timeout_ms is None else deadline_of(self._clock, timeout_ms)
         while True:
             self.check()
-            self._rounds.turn()
+            self._turn()
             wait_ms = min(self._left_ms(deadline_ms), self._gathering_wait_ms())
             if wait_ms <= 0:
                 found = take()

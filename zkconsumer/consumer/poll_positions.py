@@ -58,15 +58,11 @@ class PollPositions:
         self._engine.seek(tp, start)
         self._changed()
 
-    def put_back(self, tp: TopicPartition, position: PositionView) -> None:
-        """Restore the position before records that were taken and not handed out."""
-        self.seek(tp, AtOffset(position.offset, position.leader_epoch))
-
     def put_back_all(self, positions: Mapping[TopicPartition, PositionView]) -> None:
         """Restore the positions of the partitions that are still read."""
         for tp, position in positions.items():
             if tp in self._engine.partitions():
-                self.put_back(tp, position)
+                self.seek(tp, AtOffset(position.offset, position.leader_epoch))
 
     def take_back(self) -> None:
         """Put back the records that a poll has taken and not yet handed out."""

@@ -6,10 +6,9 @@ has buffered. Everything here runs in the caller's thread, unless a method says 
 
 import logging
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.view import ClusterView
+from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.consumer.automatic_commits import AutomaticCommits
 from zkconsumer.consumer.fetch_buffer import FetchBuffer
 from zkconsumer.consumer.listener import ListenerInvoker
@@ -21,25 +20,12 @@ from zkconsumer.errors import (
     AuthenticationFailed,
     IllegalState,
     UnsupportedVersion,
-    ZkConsumerError,
 )
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.membership.protocol import Membership, Partitions, RevocationKind
 from zkconsumer.model import TopicPartition
 
-T = TypeVar("T")
 log = logging.getLogger(__name__)
-
-
-class MetadataSource(Protocol):
-    """The parts of ``MetadataManager`` that are used here."""
-
-    view: ClusterView
-    failure: ZkConsumerError | None
-
-    def watch(self, topics: frozenset[str] | None) -> None:
-        """Keep the metadata of these topics current; None: of all."""
-        ...
 
 
 class PollSession:
@@ -61,7 +47,7 @@ class PollSession:
         self,
         commits: AutomaticCommits,
         engine: PollEngine,
-        metadata: MetadataSource,
+        metadata: MetadataManager,
         clock: Clock,
         *,
         exclude_internal_topics: bool = True,

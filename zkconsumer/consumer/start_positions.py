@@ -12,10 +12,9 @@ Source: Kafka ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``, KAFKA-47
 
 import logging
 from collections import deque
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
-from zkconsumer.consumer.committed_lookup import CommittedResult
+from zkconsumer.consumer.committed_lookup import CommittedLookup, CommittedResult
 from zkconsumer.errors import (
     NoOffsetForPartition,
     RequestTimedOut,
@@ -31,55 +30,29 @@ log = logging.getLogger(__name__)
 _ABOUT = "looking up committed offsets"
 
 
-class Seekable(Protocol):
-    """The method of the fetch engine that is used here."""
-
-    def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Continue reading a partition at ``start``."""
-        ...
-
-
-class Lookup(Protocol):
-    """The methods of ``CommittedLookup`` that are used here."""
-
-    def request(self, partitions: frozenset[TopicPartition]) -> None:
-        """Start a lookup of these partitions' committed offsets."""
-        ...
-
-    def responses(self) -> list[CommittedResult]:
-        """Return the results since the last call."""
-        ...
-
-
-class KnownTopics(Protocol):
-    """The method of ``MetadataManager`` that is used here."""
-
-    def is_new(self, tp: TopicPartition) -> bool | None:
-        """Return whether a partition was created after its topic was watched; None: unknown."""
-        ...
-
-
 class StartPositions:
     """Determines the positions of new partitions. Thread: the caller's.
 
     Args:
+        seek: continues reading a partition at a start.
         lookup: reads committed offsets; None without a group.
         policy: the reset policy without a committed offset; None: raise to the caller.
-        topics: knows which partitions were created later, to be read from their beginning despite
-            a policy of ``LATEST``; None: the policy applies to them, too.
+        is_new: returns whether a partition was created after its topic was watched (None: unknown),
+            to be read from its beginning despite a policy of ``LATEST``; None: the policy applies
+            to it, too.
     """
 
     def __init__(
         self,
-        engine: Seekable,
-        lookup: Lookup | None,
+        seek: Callable[[TopicPartition, Start], None],
+        lookup: CommittedLookup | None,
         policy: LogEdge | None,
-        topics: KnownTopics | None = None,
+        is_new: Callable[[TopicPartition], bool | None] | None = None,
     ) -> None:
-        self._engine = engine
+        self._seek = seek
         self._lookup = lookup
         self._policy = policy
-        self._topics = topics if policy is LATEST else None
+        self._is_new = is_new if policy is LATEST else None
         self._unresolved: set[TopicPartition] = set()
         self._requested: dict[TopicPartition, frozenset[TopicPartition]] = {}
         self._missing: set[TopicPartition] = set()
@@ -178,10 +151,10 @@ class StartPositions:
             self._fall_back(tp)
         else:
             log.info("%s: reading from the committed offset %d", f"{tp}", committed.offset)
-            self._engine.seek(tp, AtOffset(committed.offset, committed.leader_epoch))
+            self._seek(tp, AtOffset(committed.offset, committed.leader_epoch))
 
     def _fall_back(self, tp: TopicPartition) -> None:
-        is_new = False if self._topics is None else self._topics.is_new(tp)
+        is_new = False if self._is_new is None else self._is_new(tp)
         if self._policy is None:
             self._missing.add(tp)
         elif is_new is None:
@@ -192,7 +165,7 @@ class StartPositions:
                 "%s: reading from its beginning, as it was created after the first metadata",
                 f"{tp}",
             )
-            self._engine.seek(tp, Reset(EARLIEST))
+            self._seek(tp, Reset(EARLIEST))
         else:
-            self._engine.seek(tp, Reset(self._policy))
+            self._seek(tp, Reset(self._policy))
         self._undecided.discard(tp)

@@ -27,9 +27,9 @@ def test_a_consumer_is_assembled_and_closed(group_id: str | None, kind: type[Any
 def test_a_waiting_poll_is_reported_in_time() -> None:
     """The group is notified often enough, even if ``max.poll.interval.ms`` is very short."""
     parts = assemble(PollConfig(group_id="g", max_poll_interval_ms=200))
-    clock, session = parts.clock, cast("Any", parts.session)
+    clock, loop = parts.clock, cast("Any", parts.loop)
     rounds: list[int] = []
-    session.turn = lambda: rounds.append(clock.now_ms())
+    loop._turn = lambda: rounds.append(clock.now_ms())
     parts.loop.run(1_000, lambda: None)
     parts.close(5_000, commit=False)
     assert len(rounds) > 5

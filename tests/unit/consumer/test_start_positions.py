@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -26,8 +26,9 @@ class StartPositionWorld:
         self.group = FakeMembership()
         self.group.committed_offsets[A] = OffsetAndMetadata(7, "", 2)
         self.lookup = ImmediateLookup(self.group)
-        lookup = self.lookup if in_group else None
-        self.starts = StartPositions(self.engine, lookup, policy, topics)
+        lookup = cast("Any", self.lookup if in_group else None)
+        is_new = None if topics is None else topics.is_new
+        self.starts = StartPositions(self.engine.seek, lookup, policy, is_new)
         self.engine.add([A, B])
         self.starts.came([A, B])
 
