@@ -15,6 +15,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.consumer.measuring.windows import Windowed, WindowTerms
 from zkconsumer.fetch.core.shared_state import ResponseCounts
 from zkconsumer.model import Broker
+from zkconsumer.net.traffic import Traffic
 from zkconsumer.wire.api import ApiKey
 
 Ts = TypeVarTuple("Ts")
@@ -44,8 +45,8 @@ class _Exchanges:
         }
 
 
-class Measures:
-    """Counts the traffic (``net.traffic.Traffic``) and the fetches of a consumer. Thread: any."""
+class Measures(Traffic):
+    """Counts the traffic and the fetches of a consumer. Thread: any."""
 
     def __init__(self, terms: WindowTerms, clock: Clock) -> None:
         self._terms = terms
