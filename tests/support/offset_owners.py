@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.group_values import Claimed
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
@@ -26,7 +25,7 @@ class OffsetOwner:
 
     def claim(self, *partitions: TopicPartition) -> None:
         """Claim partitions, and read their committed offsets."""
-        assert self.registry.claim(dict.fromkeys(partitions, self._thread)) == Claimed()
+        assert self.registry.claim(dict.fromkeys(partitions, self._thread)) is None
         self.offsets.fetch(partitions)
 
     def release(self, *partitions: TopicPartition) -> None:

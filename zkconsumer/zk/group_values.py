@@ -9,13 +9,6 @@ from zkconsumer.zk.store import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
-    """The member is registered, by this session."""
-
-    session_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class RegistrationConflict:
     """Another session holds the member's node.
 
@@ -39,11 +32,6 @@ class Owner:
 
     thread_id: str
     session_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """All requested partitions are ours."""
 
 
 @dataclass(frozen=True, slots=True)

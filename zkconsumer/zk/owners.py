@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.zk.claim import ClaimAttempt, delete_own
-from zkconsumer.zk.group_values import ClaimConflict, Claimed, Owner
+from zkconsumer.zk.group_values import ClaimConflict, Owner
 from zkconsumer.zk.nodes import parse_owner
 from zkconsumer.zk.owner_memory import OwnerMemory
 from zkconsumer.zk.paths import GroupPaths
@@ -97,25 +97,26 @@ class PartitionOwners:
         stats = self._store.exists_many([self._paths.owner(tp) for tp in watched], watch=watch)
         return tuple(tp for tp, stat in zip(watched, stats, strict=True) if stat is None)
 
-    def claim(
-        self, assignment: Mapping[TopicPartition, ConsumerThreadId]
-    ) -> Claimed | ClaimConflict:
+    def claim(self, assignment: Mapping[TopicPartition, ConsumerThreadId]) -> ClaimConflict | None:
         """Become the owner of all these partitions, or of none besides those that were ours before.
 
         A conflict with nodes that are gone by the time they are read is retried at once: there is
         no owner to wait for.
+
+        Returns:
+            Why none was claimed; None: all are ours.
         """
         session_id = self.session_id
         result = self._claim_once(assignment, session_id)
         for _ in range(MAX_TRIES - 1):
-            if isinstance(result, Claimed) or result.held:
+            if result is None or result.held:
                 break
             result = self._claim_once(assignment, session_id)
         return result
 
     def _claim_once(
         self, assignment: Mapping[TopicPartition, ConsumerThreadId], session_id: int
-    ) -> Claimed | ClaimConflict:
+    ) -> ClaimConflict | None:
         topics = {tp.topic for tp in assignment}
         self._ensure_parents(topics)
         self._memory.check(topics)
@@ -131,7 +132,7 @@ class PartitionOwners:
             self._memory.forget(topics)
             raise
         if attempt.claimed:
-            return Claimed()
+            return None
         if attempt.rolled_back:
             self._memory.forget(topics)
         return ClaimConflict(self._blocking_owners(list(assignment), session_id))

@@ -20,7 +20,6 @@ from zkconsumer.zk.group_values import (
     GroupSnapshot,
     GroupWatches,
     Owner,
-    Registered,
     RegistrationConflict,
 )
 from zkconsumer.zk.nodes import Registration, encode_registration
@@ -80,13 +79,16 @@ class GroupRegistry(PartitionOwners):
 
     def register(
         self, consumer_id: str, registration: Registration, *, session_id: int | None = None
-    ) -> Registered | RegistrationConflict:
+    ) -> RegistrationConflict | None:
         """Register the member. A node that this session created before is updated.
 
         Args:
             consumer_id: the member.
             registration: its content.
             session_id: register in this session only; None: in the session in force.
+
+        Returns:
+            Who holds the member's node; None: it is registered.
 
         Raises:
             ConfigError: the consumer id can't be part of a path.
@@ -107,7 +109,7 @@ class GroupRegistry(PartitionOwners):
                 error = None if node.data == data else self._write(SetOp(path, data), session_id)
             if error is None:
                 self._registered_session = session_id
-                return Registered(session_id)
+                return None
             self._store.ensure_paths([self._paths.ids])
         raise RegistryError(
             f"{path} appeared and disappeared {_MAX_ROUNDS} times while registering there"

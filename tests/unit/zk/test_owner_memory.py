@@ -5,7 +5,6 @@ import pytest
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.zk.group_values import Claimed
 from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner
 
 ALICE = ConsumerThreadId("g_alice", 0)
@@ -21,7 +20,7 @@ class OwnerWorld:
         self.store: MemoryZkStore = self.server.connect()
         self.other = self.server.connect()
         self.registry = GroupRegistry(self.store, "g")
-        assert self.registry.claim(dict.fromkeys(TPS, ALICE)) == Claimed()
+        assert self.registry.claim(dict.fromkeys(TPS, ALICE)) is None
         self.store.requests.clear()
 
     def owned_by_us(self) -> list[int]:
@@ -110,4 +109,4 @@ def test_a_conflict_over_many_partitions_reads_a_few_owners(world: OwnerWorld) -
     newcomer.watch_owners(list(result.held), lambda path, _: seen.append(path))
     world.registry.release(dict.fromkeys(TPS, ALICE))
     assert seen == ["/consumers/g/owners/t/99"]
-    assert newcomer.claim(wanted) == Claimed()
+    assert newcomer.claim(wanted) is None

@@ -6,7 +6,6 @@ from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.zk.group_values import Registered
 from zkconsumer.zk.nodes import Registration
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
@@ -26,7 +25,7 @@ def test_writes_are_fenced_by_the_session_of_the_registration() -> None:
     assert registry.session_id == first
     with pytest.raises(SessionLost):
         registry.claim({TopicPartition("t", 0): ConsumerThreadId("g_a", 0)})
-    assert registry.register("g_a", REGISTRATION) == Registered(store.session_id)
+    assert registry.register("g_a", REGISTRATION) is None
     assert registry.session_id == store.session_id != first
 
 
@@ -41,7 +40,7 @@ def test_a_registration_can_be_bound_to_a_session() -> None:
         registry.register("g_a", REGISTRATION, session_id=ended)
     assert store.children_many(["/consumers/g/ids"]) == [[]]
     in_force = store.session_id
-    assert registry.register("g_a", REGISTRATION, session_id=in_force) == Registered(in_force)
+    assert registry.register("g_a", REGISTRATION, session_id=in_force) is None
 
 
 def test_unregistering_after_the_session_ended_touches_nothing() -> None:
@@ -67,7 +66,7 @@ def test_a_registration_whose_reply_was_lost_can_be_repeated() -> None:
     for _ in range(2):
         with pytest.raises(RegistryError):
             registry.register("g_a", REGISTRATION)
-    assert registry.register("g_a", REGISTRATION) == Registered(store.session_id)
+    assert registry.register("g_a", REGISTRATION) is None
 
 
 def test_a_node_that_can_not_be_written_ends_the_attempt() -> None:
