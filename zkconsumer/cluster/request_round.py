@@ -7,10 +7,11 @@ respond. In a second pass, each that has not failed is tried again, over another
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.call_deadline import CallDeadline
+from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.errors import (
     BrokerError,
     ConnectionLost,
@@ -60,18 +61,6 @@ class RoundRequest(Generic[T]):
     read: Callable[[NegotiatedConnection, Any], T]
 
 
-class Connections(Protocol):
-    """A source of connections: ``ConnectionPool``, or one like it."""
-
-    def take_or_dial(self, broker: Broker, *, timeout_ms: int) -> tuple[NegotiatedConnection, bool]:
-        """See ``ConnectionPool``."""
-        ...
-
-    def give_back(self, connection: NegotiatedConnection) -> None:
-        """See ``ConnectionPool``."""
-        ...
-
-
 class RequestRound(Generic[T]):
     """One round of tries. Thread: one.
 
@@ -92,7 +81,7 @@ class RequestRound(Generic[T]):
         self,
         lookup: RoundRequest[T],
         *,
-        pool: Connections,
+        pool: ConnectionPool,
         brokers: Sequence[Broker],
         deadline: CallDeadline,
         request_timeout_ms: int,
