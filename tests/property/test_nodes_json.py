@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.model import Broker
-from zkconsumer.zk.json_dialect import JsonObject, NotJson, parse_object
+from zkconsumer.zk.json_dialect import JsonObject, Malformed, parse_object
 from zkconsumer.zk.nodes import (
-    Malformed,
     Pattern,
     Registration,
     encode_offset,
@@ -88,7 +87,7 @@ def test_backslashes_that_start_no_escape_are_kept(regex: str) -> None:
 @given(NOISE)
 def test_any_bytes_are_a_value_or_a_reason(data: bytes) -> None:
     """No parser raises, whatever a node contains."""
-    assert isinstance(parse_object(data), JsonObject | NotJson)
+    assert isinstance(parse_object(data), JsonObject | Malformed)
     assert isinstance(parse_registration(data), Registration | Malformed)
     assert isinstance(parse_broker(1, data), Broker | Malformed)
     assert isinstance(parse_topic(data), tuple | Malformed)

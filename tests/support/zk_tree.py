@@ -8,7 +8,7 @@ import json
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient
-from zkconsumer.zk.nodes import Malformed
+from zkconsumer.zk.json_dialect import Malformed
 
 
 class ZkTree:

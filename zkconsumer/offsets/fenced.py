@@ -22,12 +22,13 @@ version. A change of owner between the two goes unnoticed if the new owner has n
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.store import CommittedFurther
-from zkconsumer.zk.nodes import Malformed, encode_offset, parse_offset, parse_owner
+from zkconsumer.zk.json_dialect import Malformed
+from zkconsumer.zk.nodes import encode_offset, parse_offset, parse_owner
+from zkconsumer.zk.owners import PartitionOwners
 from zkconsumer.zk.paths import GroupPaths, ancestors_of, parent_of
 from zkconsumer.zk.store import CheckOp, CreateOp, Op, OpError, SetOp, ZkStore, ZNode
 
@@ -36,25 +37,6 @@ MAX_ROUNDS = 3
 _CHANGED = frozenset(
     {OpError.NODE_EXISTS, OpError.NO_NODE, OpError.BAD_VERSION, OpError.ROLLED_BACK}
 )
-
-
-class OwnerGuard(Protocol):
-    """The session that may commit, and the owner nodes that prove it (see ``GroupRegistry``)."""
-
-    @property
-    def session_id(self) -> int:
-        """The session that created the owner nodes."""
-        ...
-
-    def owner_path(self, tp: TopicPartition, /) -> str:
-        """Return the path of a partition's owner node."""
-        ...
-
-    def owner_nodes(
-        self, partitions: Sequence[TopicPartition], /, *, refresh: bool = False
-    ) -> dict[TopicPartition, ZNode | None]:
-        """Return the current owner nodes; with ``refresh`` read all of them again."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +66,7 @@ class FencedCommit:
     """One commit of offsets, as its module describes it. Thread: the store's.
 
     Args:
-        guard: the session that must own the partitions.
+        guard: has the session that must own the partitions, and their owner nodes.
         known: the known offset nodes, shared by all commits of a store and updated by each; others
             are read first.
         rewind: whether to overwrite a larger offset that another member committed.
@@ -94,7 +76,7 @@ class FencedCommit:
         self,
         store: ZkStore,
         paths: GroupPaths,
-        guard: OwnerGuard,
+        guard: PartitionOwners,
         known: dict[TopicPartition, KnownNode],
         *,
         rewind: bool,

@@ -1,8 +1,8 @@
 """Offsets in ZooKeeper: ``/consumers/<group>/offsets/<topic>/<partition>``, plain decimal text.
 
 The oldest storage, shared with every Scala consumer and with OffsetCommit v0 on the broker. Entries
-never expire, and outlive their topic. ZooKeeper lets anyone write; with an ``OwnerGuard`` only the
-owner of a partition commits, see ``fenced``.
+never expire, and outlive their topic. ZooKeeper lets anyone write; with a guard only the owner of a
+partition commits, see ``fenced``.
 """
 
 from collections import Counter
@@ -11,9 +11,11 @@ from typing import Final
 
 from zkconsumer.errors import SessionLost
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.fenced import FencedCommit, KnownNode, OwnerGuard
+from zkconsumer.offsets.fenced import FencedCommit, KnownNode
 from zkconsumer.offsets.store import FetchedOffset, commit_refusal
-from zkconsumer.zk.nodes import Malformed, encode_offset, parse_offset
+from zkconsumer.zk.json_dialect import Malformed
+from zkconsumer.zk.nodes import encode_offset, parse_offset
+from zkconsumer.zk.owners import PartitionOwners
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore, ZNode
 
@@ -37,7 +39,9 @@ class ZookeeperOffsetStore:
     storage: Final = "zookeeper"
     expires: Final = False
 
-    def __init__(self, store: ZkStore, group_id: str, *, guard: OwnerGuard | None = None) -> None:
+    def __init__(
+        self, store: ZkStore, group_id: str, *, guard: PartitionOwners | None = None
+    ) -> None:
         self._store = store
         self._paths = GroupPaths(group_id)
         self._guard = guard
@@ -105,7 +109,7 @@ class ZookeeperOffsetStore:
         return {tp: refused[tp] if tp in refused else outcome[tp] for tp in offsets}
 
     def _fenced(
-        self, wanted: Mapping[TopicPartition, int], guard: OwnerGuard, *, rewind: bool
+        self, wanted: Mapping[TopicPartition, int], guard: PartitionOwners, *, rewind: bool
     ) -> dict[TopicPartition, str | None]:
         if self._store.session_id != guard.session_id:
             raise SessionLost(

@@ -11,11 +11,10 @@ Source: Kafka 0.8.2.2 ``ZkUtils``, ``LeaderAndIsr``, ``ReplicationUtils``, ``Adm
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeGuard
+from typing import Final
 
 from zkconsumer.printable import shown
-from zkconsumer.zk.json_dialect import JsonValue, NotJson, parse_object
-from zkconsumer.zk.nodes import Malformed
+from zkconsumer.zk.json_dialect import JsonValue, Malformed, is_int, parse_object
 from zkconsumer.zk.paths import BROKER_TOPICS
 
 CONTROLLER: Final = "/controller"
@@ -24,7 +23,9 @@ CONTROLLER: Final = "/controller"
 DELETED_TOPICS: Final = "/admin/delete_topics"
 """The parent of one node for each topic that is to be deleted."""
 
-_TOPIC_CONFIGS = "/config/topics"
+TOPIC_CONFIGS: Final = "/config/topics"
+"""The parent of the nodes with the settings of topics."""
+
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _TIMESTAMP = re.compile(r"[0-9]{1,19}")
 _MAX_PORT = 65535
@@ -37,7 +38,7 @@ def state_path(topic: str, partition: int) -> str:
 
 def config_path(topic: str) -> str:
     """Return the path of a topic's own settings."""
-    return f"{_TOPIC_CONFIGS}/{topic}"
+    return f"{TOPIC_CONFIGS}/{topic}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,11 @@ class BrokerFacts:
 def parse_partition_state(data: bytes) -> PartitionStateNode | Malformed:
     """Read a partition's state, in any version so far."""
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
-        return Malformed(parsed.reason)
+    if isinstance(parsed, Malformed):
+        return parsed
     leader, isr = parsed.fields.get("leader"), parsed.fields.get("isr")
     in_sync = _ids(isr)
-    if not _is_int(leader):
+    if not is_int(leader):
         return Malformed(f"its field 'leader' is not a number: {shown(leader)}")
     if in_sync is None:
         return Malformed(f"its field 'isr' is not a list of broker ids: {shown(isr)}")
@@ -86,8 +87,8 @@ def parse_partition_state(data: bytes) -> PartitionStateNode | Malformed:
 def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
     """Read a topic's node: the replicas of each partition in order, by ascending partition."""
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
-        return Malformed(parsed.reason)
+    if isinstance(parsed, Malformed):
+        return parsed
     partitions = parsed.fields.get("partitions")
     if not isinstance(partitions, dict):
         return Malformed(f"its field 'partitions' is not an object: {shown(partitions)}")
@@ -103,14 +104,14 @@ def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
 def parse_broker_facts(data: bytes) -> BrokerFacts:
     """Read the fields that are valid; ``nodes.parse_broker`` decides whether the node is usable."""
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
+    if isinstance(parsed, Malformed):
         return BrokerFacts(None, None)
     port, timestamp = parsed.fields.get("jmx_port"), parsed.fields.get("timestamp")
     if isinstance(timestamp, str) and _TIMESTAMP.fullmatch(timestamp):
         timestamp = int(timestamp)
     return BrokerFacts(
-        jmx_port=port if _is_int(port) and 0 < port <= _MAX_PORT else None,
-        timestamp_ms=timestamp if _is_int(timestamp) else None,
+        jmx_port=port if is_int(port) and 0 < port <= _MAX_PORT else None,
+        timestamp_ms=timestamp if is_int(timestamp) else None,
     )
 
 
@@ -120,10 +121,10 @@ def parse_controller(data: bytes) -> int | Malformed:
     if _NUMBER.fullmatch(text):
         return int(text)
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
-        return Malformed(parsed.reason)
+    if isinstance(parsed, Malformed):
+        return parsed
     broker_id = parsed.fields.get("brokerid")
-    if not _is_int(broker_id):
+    if not is_int(broker_id):
         return Malformed(f"its field 'brokerid' is not a number: {shown(broker_id)}")
     return broker_id
 
@@ -131,8 +132,8 @@ def parse_controller(data: bytes) -> int | Malformed:
 def parse_topic_config(data: bytes) -> Mapping[str, str] | Malformed:
     """Read the settings of a topic, in written order."""
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
-        return Malformed(parsed.reason)
+    if isinstance(parsed, Malformed):
+        return parsed
     config = parsed.fields.get("config")
     if not isinstance(config, dict):
         return Malformed(f"its field 'config' is not an object: {shown(config)}")
@@ -142,9 +143,5 @@ def parse_topic_config(data: bytes) -> Mapping[str, str] | Malformed:
 def _ids(value: JsonValue) -> tuple[int, ...] | None:
     if not isinstance(value, list):
         return None
-    ids = tuple(number for number in value if _is_int(number))
+    ids = tuple(number for number in value if is_int(number))
     return ids if len(ids) == len(value) else None
-
-
-def _is_int(value: JsonValue) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)

@@ -8,8 +8,8 @@ from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.group_values import BrokerList, GroupSnapshot, GroupWatches
+from zkconsumer.zk.json_dialect import Malformed
 from zkconsumer.zk.nodes import (
-    Malformed,
     Registration,
     parse_broker,
     parse_registration,

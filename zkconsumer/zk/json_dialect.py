@@ -15,6 +15,7 @@ The Scala parser is laxer than JSON in one way and stricter in another, and both
 import json
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 _KNOWN_ESCAPE_OR_BACKSLASH = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 _MIN_INT, _MAX_INT = -(2**31), 2**31 - 1
@@ -48,16 +49,16 @@ class JsonObject:
 
 
 @dataclass(frozen=True, slots=True)
-class NotJson:
-    """Text that is not a JSON object, with the reason."""
+class Malformed:
+    """A node whose content can't be used: the reason, and what to do if that helps."""
 
     reason: str
 
 
-def parse_object(data: bytes) -> JsonObject | NotJson:
+def parse_object(data: bytes) -> JsonObject | Malformed:
     """Read the bytes of a node as a JSON object; never raises, whatever they are."""
     if not data:
-        return NotJson("the node is empty")
+        return Malformed("the node is empty")
     # As Java decodes: bytes that are not UTF-8 become replacement characters.
     text = data.decode("utf-8", "replace")
     problems: list[str] = []
@@ -80,10 +81,15 @@ def parse_object(data: bytes) -> JsonObject | NotJson:
             parse_constant=_refuse_constant,
         )
     except (ValueError, RecursionError) as error:
-        return NotJson(f"not JSON: {error}")
+        return Malformed(f"not JSON: {error}")
     if not isinstance(parsed, dict):
-        return NotJson(f"JSON, but a {type(parsed).__name__} instead of an object")
+        return Malformed(f"JSON, but a {type(parsed).__name__} instead of an object")
     return JsonObject(parsed, problems[0] if problems else None)
+
+
+def is_int(value: JsonValue) -> TypeGuard[int]:
+    """Return whether a value is a whole number; a boolean is not."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def escape(text: str) -> str:

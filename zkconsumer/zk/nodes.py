@@ -15,7 +15,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.printable import shown
 from zkconsumer.topic_name import is_topic_name
-from zkconsumer.zk.json_dialect import JsonValue, NotJson, escape, parse_object
+from zkconsumer.zk.json_dialect import JsonValue, Malformed, escape, is_int, parse_object
 
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,19}")
 _PARTITION = re.compile(r"[0-9]{1,10}")
@@ -25,13 +25,6 @@ _MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 
 _ENDPOINT = re.compile(r"([^:/]+)://\[?([^\[\]/]*)\]?:(-?[0-9]{1,5})")
 _MAX_PORT = 65535
-
-
-@dataclass(frozen=True, slots=True)
-class Malformed:
-    """A node whose content can't be used: the reason, and what to do if that helps."""
-
-    reason: str
 
 
 class Pattern(StrEnum):
@@ -97,8 +90,8 @@ def parse_registration(data: bytes) -> Registration | Malformed:
     and of a wildcard's entries only the first counts.
     """
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
-        return Malformed(parsed.reason)
+    if isinstance(parsed, Malformed):
+        return parsed
     fields = parsed.fields
     if "pattern" not in fields or not isinstance(fields["pattern"], str | None):
         return Malformed(f"its field 'pattern' is not a string: {shown(fields.get('pattern'))}")
@@ -131,8 +124,8 @@ def parse_broker(
         The broker, at the address of its listener for the protocol; or why there is none.
     """
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
-        return Malformed(parsed.reason)
+    if isinstance(parsed, Malformed):
+        return parsed
     address = listener_address(parsed.fields, protocol)
     if address is not None:
         return Broker(broker_id, *address)
@@ -156,15 +149,15 @@ def parse_broker(
 def registration_version(data: bytes) -> int | None:
     """Return the version of a broker's registration: 1 is 0.8, 2 is 0.9; None if unreadable."""
     parsed = parse_object(data)
-    version = None if isinstance(parsed, NotJson) else parsed.fields.get("version")
-    return version if isinstance(version, int) and not isinstance(version, bool) else None
+    version = None if isinstance(parsed, Malformed) else parsed.fields.get("version")
+    return version if is_int(version) else None
 
 
 def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
     """Read the partition ids of a topic, sorted by number; version 1 to 3 of the node."""
     parsed = parse_object(data)
-    if isinstance(parsed, NotJson):
-        return Malformed(parsed.reason)
+    if isinstance(parsed, Malformed):
+        return parsed
     partitions = parsed.fields.get("partitions")
     if not isinstance(partitions, dict):
         return Malformed(f"its field 'partitions' is not an object: {shown(partitions)}")
@@ -197,7 +190,7 @@ def _stream_counts(subscription: JsonValue) -> dict[str, int] | Malformed:
         return Malformed(f"its field 'subscription' is not an object: {shown(subscription)}")
     counts: dict[str, int] = {}
     for name, count in subscription.items():
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MAX_INT:
+        if not is_int(count) or not 1 <= count <= _MAX_INT:
             return Malformed(f"stream count of {shown(name)} is {shown(count)}")
         counts[name] = count
     return counts
@@ -248,6 +241,4 @@ def listener_address(
 
 
 def _port(value: JsonValue) -> int | None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return value if 0 < value <= _MAX_PORT else None
+    return value if is_int(value) and 0 < value <= _MAX_PORT else None

@@ -9,12 +9,11 @@ from typing import Any, Final
 
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.wire.releases import Release
-from zkconsumer.zk.paths import topic_path
+from zkconsumer.zk.cluster_nodes import DELETED_TOPICS, TOPIC_CONFIGS, config_path
+from zkconsumer.zk.paths import BROKER_TOPICS, topic_path
 from zkconsumer.zk.store import CreateOp, OpError, SetOp, ZkStore, ZNode
 
-_CONFIGS: Final = "/config/topics"
 _CHANGES: Final = "/config/changes"
-_DELETIONS: Final = "/admin/delete_topics"
 _TRIES: Final = 5
 
 
@@ -39,7 +38,7 @@ class TopicNodes:
             ConfigError: it exists; or Kafka 0.8.0 has no topic settings.
             RegistryError: ZooKeeper refuses.
         """
-        self._store.ensure_paths(["/brokers/topics"])
+        self._store.ensure_paths([BROKER_TOPICS])
         if self._release >= (0, 8, 1):
             self._write_config(config)
         elif config:
@@ -79,7 +78,7 @@ class TopicNodes:
         """
         if self._release < (0, 8, 1):
             raise ConfigError("Kafka 0.8.0 has no topic settings; nothing was done")
-        path = f"{_CONFIGS}/{self._topic}"
+        path = config_path(self._topic)
         (node,) = self._store.get_many([path])
         content: dict[str, Any] = {"version": 1, "config": {}}
         if node is not None:
@@ -87,7 +86,7 @@ class TopicNodes:
         content["config"] |= changes
         for name in deleted:
             content["config"].pop(name, None)
-        self._store.ensure_paths([_CONFIGS])
+        self._store.ensure_paths([TOPIC_CONFIGS])
         data = _json(content)
         op = CreateOp(path, data) if node is None else SetOp(path, data, node.version)
         self._check_written(self._store.write_many([op]))
@@ -101,13 +100,13 @@ class TopicNodes:
         """
         if self._release < (0, 8, 1):
             raise ConfigError("Kafka 0.8.0 can't delete topics; nothing was done")
-        self._store.ensure_paths([_DELETIONS])
-        self._store.create(f"{_DELETIONS}/{self._topic}", b"", ephemeral=False)
+        self._store.ensure_paths([DELETED_TOPICS])
+        self._store.create(f"{DELETED_TOPICS}/{self._topic}", b"", ephemeral=False)
 
     def _write_config(self, config: Mapping[str, str]) -> None:
-        self._store.ensure_paths([_CONFIGS])
+        self._store.ensure_paths([TOPIC_CONFIGS])
         content = _json({"version": 1, "config": dict(config)})
-        self._check_written(self._store.set_or_create_many({f"{_CONFIGS}/{self._topic}": content}))
+        self._check_written(self._store.set_or_create_many({config_path(self._topic): content}))
 
     def _check_written(self, errors: Sequence[object]) -> None:
         (error,) = errors

@@ -15,7 +15,7 @@ from zkconsumer.zk.cluster_nodes import (
     parse_replicas,
     parse_topic_config,
 )
-from zkconsumer.zk.nodes import Malformed
+from zkconsumer.zk.json_dialect import Malformed
 
 STATE_0_8_2 = b'{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":5,"isr":[2,0]}'
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.zk.json_dialect import JsonObject, NotJson, escape, parse_object
+from zkconsumer.zk.json_dialect import JsonObject, Malformed, escape, parse_object
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_the_first_number_that_scala_can_not_read_is_reported() -> None:
 def test_a_number_of_too_many_digits_is_refused(digits: int, is_read: bool) -> None:
     """A number of more than 64 digits is refused, as Python would take long to parse it."""
     parsed = parse_object(b'{"n":%s}' % (b"9" * digits))
-    assert isinstance(parsed, JsonObject if is_read else NotJson)
-    if isinstance(parsed, NotJson):
+    assert isinstance(parsed, JsonObject if is_read else Malformed)
+    if isinstance(parsed, Malformed):
         assert parsed.reason == "not JSON: a number of 65 digits"
 
 
@@ -55,7 +55,7 @@ def test_a_number_of_too_many_digits_is_refused(digits: int, is_read: bool) -> N
 def test_what_is_no_object_has_a_reason(data: bytes, reason: str) -> None:
     """What is no JSON object is returned with a reason, and nothing is raised."""
     parsed = parse_object(data)
-    assert isinstance(parsed, NotJson)
+    assert isinstance(parsed, Malformed)
     assert parsed.reason.startswith(reason)
 
 

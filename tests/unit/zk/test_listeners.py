@@ -4,8 +4,8 @@ import pytest
 
 from zkconsumer.model import Broker
 from zkconsumer.net.security import PROTOCOLS, SecurityProtocol
-from zkconsumer.zk.json_dialect import JsonObject, parse_object
-from zkconsumer.zk.nodes import Malformed, listener_address, parse_broker
+from zkconsumer.zk.json_dialect import JsonObject, Malformed, parse_object
+from zkconsumer.zk.nodes import listener_address, parse_broker
 
 REGISTRATIONS = {
     "1, as of 0.8.2": (

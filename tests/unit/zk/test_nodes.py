@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.zk_tree import malformed
 from zkconsumer.model import Broker
+from zkconsumer.zk.json_dialect import Malformed
 from zkconsumer.zk.nodes import (
-    Malformed,
     Registration,
     encode_offset,
     parse_broker,

@@ -15,7 +15,8 @@ from zkconsumer.cli.formats.zk_offsets import (
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.topic_name import is_topic_name
-from zkconsumer.zk.nodes import Malformed, parse_offset
+from zkconsumer.zk.json_dialect import Malformed
+from zkconsumer.zk.nodes import parse_offset
 
 _FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
 """A cell that a spreadsheet treats as a formula, with any leading apostrophes."""

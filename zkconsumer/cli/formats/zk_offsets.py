@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeAlias
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.topic_name import is_topic_name
-from zkconsumer.zk.nodes import Malformed, parse_offset
+from zkconsumer.zk.json_dialect import Malformed
+from zkconsumer.zk.nodes import parse_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -11,7 +11,8 @@ from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.migration.versioned import VersionedNodes
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.topic_name import is_topic_name
-from zkconsumer.zk.nodes import Malformed, parse_owner, parse_topic
+from zkconsumer.zk.json_dialect import Malformed
+from zkconsumer.zk.nodes import parse_owner, parse_topic
 from zkconsumer.zk.paths import BROKER_TOPICS, topic_path
 from zkconsumer.zk.store import ZkStore
 

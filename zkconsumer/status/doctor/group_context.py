@@ -24,7 +24,8 @@ from zkconsumer.status.verify import (
     group_view,
     ownership_faults,
 )
-from zkconsumer.zk.nodes import Malformed, parse_registration
+from zkconsumer.zk.json_dialect import Malformed
+from zkconsumer.zk.nodes import parse_registration
 
 Shares = Mapping[str, frozenset[TopicPartition]]
 """The partitions that each member reads, by member id."""

@@ -17,14 +17,8 @@ from zkconsumer.status.model import (
     MemberStatus,
 )
 from zkconsumer.status.reading.values import Read, Unreadable
-from zkconsumer.zk.nodes import (
-    Malformed,
-    Pattern,
-    Registration,
-    parse_offset,
-    parse_owner,
-    parse_registration,
-)
+from zkconsumer.zk.json_dialect import Malformed
+from zkconsumer.zk.nodes import Pattern, Registration, parse_offset, parse_owner, parse_registration
 from zkconsumer.zk.store import ZNode
 
 _PARTITION: Final = re.compile(r"0|[1-9][0-9]{0,9}")

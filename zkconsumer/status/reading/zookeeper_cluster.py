@@ -28,8 +28,9 @@ from zkconsumer.zk.cluster_nodes import (
     parse_topic_config,
     state_path,
 )
+from zkconsumer.zk.json_dialect import Malformed
 from zkconsumer.zk.live_brokers import why_no_brokers
-from zkconsumer.zk.nodes import Malformed, parse_broker
+from zkconsumer.zk.nodes import parse_broker
 from zkconsumer.zk.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
 from zkconsumer.zk.store import ZkStore, ZNode
 
