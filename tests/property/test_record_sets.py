@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.altered_messages import altered
 from tests.support.flipped_logs import make_log
 from tests.support.polled import BROKER, TP, part
 from tests.support.single_partition import SinglePartitionFetcher
@@ -113,7 +114,7 @@ def by_core(
     requested = PartitionRequest(
         TP, start, response.requested_bytes, -1, BROKER, is_again=response.is_again
     )
-    answer = replace(
+    answer = altered(
         part(TP, response.data, high_watermark=response.high_watermark),
         aborted_transactions=aborted,
     )

@@ -1,8 +1,8 @@
 """Responses to Fetch and ListOffsets, and helpers to feed them to a fetcher."""
 
 import sys
-from dataclasses import replace
 
+from tests.support.altered_messages import altered
 from tests.support.manual_fetcher import ManualFetcher
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.loop import LeaderUnusable
@@ -65,7 +65,7 @@ def requested_about(request: FetchRequest, response: FetchResponse) -> FetchRequ
         for partition in topic.partitions
     }
     topics = tuple(
-        replace(
+        altered(
             topic,
             partitions=tuple(
                 partition
@@ -75,7 +75,7 @@ def requested_about(request: FetchRequest, response: FetchResponse) -> FetchRequ
         )
         for topic in request.topics
     )
-    return replace(request, topics=topics)
+    return altered(request, topics=topics)
 
 
 def receive(

@@ -6,8 +6,9 @@ A log remembers everything that was ever in it, so that a consumer's deliveries 
 import itertools
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from tests.support.altered_messages import altered
 from tests.support.markers import build_marker
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TimestampType, TopicPartition
@@ -260,16 +261,16 @@ class ModelBroker:
         # A deleted topic has no name; its id takes the name's place.
         names = {topic_id: topic for topic, topic_id in self.topic_ids.items()}
         ids = {topic: topic_id for topic_id, topic in names.items()}
-        by_name = replace(
+        by_name = altered(
             request,
             topics=tuple(
-                replace(
+                altered(
                     fetch_topic, topic=names.get(fetch_topic.topic_id, fetch_topic.topic_id.hex())
                 )
                 for fetch_topic in request.topics
             ),
             forgotten_topics=tuple(
-                replace(
+                altered(
                     forgotten_topic,
                     topic=names.get(forgotten_topic.topic_id, forgotten_topic.topic_id.hex()),
                 )
@@ -277,10 +278,10 @@ class ModelBroker:
             ),
         )
         response = self._fetch(by_name, version)
-        return replace(
+        return altered(
             response,
             topics=tuple(
-                replace(
+                altered(
                     fetched_topic,
                     topic="",
                     topic_id=ids.get(fetched_topic.topic) or bytes.fromhex(fetched_topic.topic),

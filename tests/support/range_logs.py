@@ -1,9 +1,10 @@
 """A leader and a client in memory that serve a log of any magic to range readers."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from tests.support.altered_messages import altered
 from tests.support.poll_logs import ModelLog
 from tests.support.ranges import TP
 from zkconsumer.cluster.offset_times import EARLIEST, TimedOffset
@@ -166,6 +167,6 @@ def changed(**fields: Any) -> Answer:
     def change(response: FetchResponse) -> FetchResponse:
         (topic,) = response.topics
         (part,) = topic.partitions
-        return replace(response, topics=(replace(topic, partitions=(replace(part, **fields),)),))
+        return altered(response, topics=(altered(topic, partitions=(altered(part, **fields),)),))
 
     return change

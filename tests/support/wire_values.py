@@ -1,12 +1,12 @@
 """Generates messages of every class and version from the schema itself."""
 
 import struct
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
 from tests.support.all_requests import REQUESTS
+from tests.support.altered_messages import altered
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
@@ -56,7 +56,7 @@ def responses(
         return st.tuples(plain, st.just(version))
     refused = ErrorCode.UNSUPPORTED_VERSION
     served = plain.filter(lambda response: response.error_code != refused)
-    missing = messages(kind, 0).map(lambda response: replace(response, error_code=refused))
+    missing = messages(kind, 0).map(lambda response: altered(response, error_code=refused))
     return st.tuples(served, st.just(version)) | st.tuples(missing, st.just(0))
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Final, Generic, TypeVar, get_args
 
+from zkconsumer.wire.schema import Message
+
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -92,21 +94,19 @@ APIS: Final[Mapping[ApiKey, Api]] = {
 """The versions of each API that the codec supports; its messages are in ``wire/messages``."""
 
 
-class Response:
+class Response(Message):
     """The base of response classes; each names its API: ``class X(Response, api=...)``."""
 
-    __slots__ = ()
     API: ClassVar[Api]
 
-    def __init_subclass__(cls, *, api: Api | None = None) -> None:
-        if api is not None:  # ``slots=True`` creates the class again, without the keyword
-            cls.API = api
+    def __init_subclass__(cls, *, api: Api) -> None:
+        super().__init_subclass__()
+        cls.API = api
 
 
-class Request(Generic[R_co]):
+class Request(Message, Generic[R_co]):
     """The base of request classes: the response to ``Request[FetchResponse]`` is of that class."""
 
-    __slots__ = ()
     API: ClassVar[Api]
     RESPONSE: ClassVar[type[Response]]
 

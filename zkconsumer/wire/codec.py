@@ -8,9 +8,8 @@ ApiVersions, which must be readable before the broker's versions are known (KIP-
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, LocalProtocolError
@@ -19,7 +18,7 @@ from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.schema import Int16, Int32, NullableString
+from zkconsumer.wire.schema import Int16, Int32, Message, NullableString
 from zkconsumer.wire.tagged import NO_TAGS, Pieces, ReadValue, read_tags
 from zkconsumer.wire.writer import writer_of
 
@@ -40,8 +39,7 @@ _UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 MAX_FRAME_BYTES: Final = (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestHeader:
+class RequestHeader(Message):
     """The header of a request."""
 
     api_key: Int16
@@ -50,15 +48,13 @@ class RequestHeader:
     client_id: NullableString
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseHeader:
+class ResponseHeader(Message):
     """The header of a response: the correlation id of its request."""
 
     correlation_id: Int32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestFrame:
+class RequestFrame(NamedTuple):
     """A request as a broker decodes it."""
 
     api_key: ApiKey
@@ -186,7 +182,7 @@ def _encoding(api: Api, version: int) -> Encoding:
 
 
 def _frame(
-    name: str, header: object, tags: bytes, body: Request[Any] | Response, version: int
+    name: str, header: Message, tags: bytes, body: Request[Any] | Response, version: int
 ) -> bytes:
     pieces: Pieces = [b""]
     try:

@@ -7,13 +7,20 @@ Source: Kafka 0.9.0.1 and 3.9 ``ConsumerProtocol``; KIP-429, KIP-792, KIP-881.
 """
 
 import struct
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeVar
 
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.schema import Hint, Int32, NullableBytes, NullableString, Since, String
+from zkconsumer.wire.schema import (
+    Hint,
+    Int32,
+    Message,
+    NullableBytes,
+    NullableString,
+    Since,
+    String,
+)
 from zkconsumer.wire.writer import Pieces, writer_of
 
 SUBSCRIPTION_VERSION: Final = 3
@@ -26,19 +33,17 @@ NO_GENERATION: Final = -1
 """The generation of a member that has had none, or does not report it."""
 
 _VERSION = struct.Struct(">h")
-M = TypeVar("M")
+M = TypeVar("M", bound=Message)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicPartitions:
+class TopicPartitions(Message):
     """Partitions of one topic."""
 
     topic: String
     partitions: tuple[Int32, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerSubscription:
+class ConsumerSubscription(Message):
     """The subscription of a member, as the leader receives it.
 
     Attributes:
@@ -64,8 +69,7 @@ class ConsumerSubscription:
         return 1 if self.owned_partitions else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumerAssignment:
+class ConsumerAssignment(Message):
     """The assignment of a member, as the leader computed it."""
 
     assigned_partitions: tuple[TopicPartitions, ...]
@@ -119,7 +123,7 @@ def decode_assignment(data: bytes | memoryview) -> tuple[int, ConsumerAssignment
     return _decode(ConsumerAssignment, data, ASSIGNMENT_VERSION)
 
 
-def _encode(message: object, version: int, newest: int) -> bytes:
+def _encode(message: Message, version: int, newest: int) -> bytes:
     name = type(message).__name__
     if not 0 <= version <= newest:
         raise LocalProtocolError(f"{name}: there is no version {version}, only 0 to {newest}")

@@ -19,6 +19,7 @@ from zkconsumer.wire.schema import (
     Field,
     FixedBytes,
     FixedInt,
+    Message,
     OnNull,
     SingleField,
     Struct,
@@ -32,7 +33,7 @@ from zkconsumer.wire.tagged import Pieces, Value, WriteValue, tags_writer
 __all__ = ["Pieces", "writer_of"]
 
 
-def writer_of(message: type[Any], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
+def writer_of(message: type[Message], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
     """Return the writer of a message class and version: (message, pieces to append to)."""
     return _compiled(cast("Any", message), version, encoding)
 
@@ -52,7 +53,7 @@ def _compiled(message: Any, version: int, encoding: Encoding) -> WriteValue:
     return write
 
 
-def _tags(message: type[Any], version: int, encoding: Encoding) -> WriteValue:
+def _tags(message: type[Message], version: int, encoding: Encoding) -> WriteValue:
     _, tagged = plain_and_tagged(message, version)
     return tags_writer(
         [
@@ -173,7 +174,7 @@ def _fixed_bytes(count: int) -> WriteValue:
     return write
 
 
-def _only(write_struct: WriteValue, message: type[Any], field: str) -> WriteValue:
+def _only(write_struct: WriteValue, message: type[Message], field: str) -> WriteValue:
     def write(value: Value, pieces: Pieces) -> None:
         try:
             write_struct(message(**{field: value}), pieces)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.altered_messages import altered
 from tests.support.opened_cluster import opening
 from tests.support.scripted_broker import Answer, ScriptedAction, ScriptedResponse
 from tests.support.scripted_groups import ScriptedGroup
@@ -195,16 +196,16 @@ def test_a_group_that_keeps_up_with_a_growing_log(
         fetched = world.cluster.requested(ApiKey.OFFSET_FETCH)
         if fetched and isinstance(reported, ListOffsetsResponse):
             ends = [
-                replace(
+                altered(
                     topic,
                     partitions=tuple(
-                        replace(partition, offset=110 if partition.offset == 100 else 0)
+                        altered(partition, offset=110 if partition.offset == 100 else 0)
                         for partition in topic.partitions
                     ),
                 )
                 for topic in reported.topics
             ]
-            return replace(reported, topics=tuple(ends))
+            return altered(reported, topics=tuple(ends))
         return reported
 
     world.cluster.brokers[0].response = grown

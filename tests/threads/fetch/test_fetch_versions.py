@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.all_requests import decode_request
+from tests.support.altered_messages import altered
 from tests.support.log_broker import LogBroker
 from tests.support.log_readers import (
     SETTINGS,
@@ -130,7 +131,7 @@ def full(frame: bytes, version: int = 12) -> bytes:
 
 
 def _full(part: FetchedPartition) -> FetchedPartition:
-    return replace(
+    return altered(
         part,
         last_stable_offset=3,
         log_start_offset=1,

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
+from tests.support.altered_messages import altered
 from tests.support.manual_clock import ManualClock
 from tests.support.range_logs import (
     LEADER,
@@ -112,7 +113,7 @@ def test_a_quota_outlives_the_connection(read: Read) -> None:
     moved = changed(error_code=ErrorCode.NOT_LEADER_FOR_PARTITION, records=memoryview(b""))
     connection = LogConnection(
         plain_log(4),
-        script=[lambda fetch_response: replace(moved(fetch_response), throttle_time_ms=5_000)],
+        script=[lambda fetch_response: altered(moved(fetch_response), throttle_time_ms=5_000)],
     )
     found = read(connection)
     assert found.offsets == list(range(12))
@@ -123,8 +124,8 @@ def test_a_quota_of_an_unexpected_response_is_obeyed(read: Read) -> None:
     """The leader is looked up again, and no request is sent before the pause is over."""
 
     def stray(response: FetchResponse) -> FetchResponse:
-        topics = tuple(replace(topic, topic="other") for topic in response.topics)
-        return replace(response, topics=topics, throttle_time_ms=5_000)
+        topics = tuple(altered(topic, topic="other") for topic in response.topics)
+        return altered(response, topics=topics, throttle_time_ms=5_000)
 
     found = read(LogConnection(plain_log(4), script=[stray]))
     assert found.offsets == list(range(12))

@@ -1,9 +1,8 @@
 """What a stream fetcher requests from its broker, and what it does with responses."""
 
-from dataclasses import replace
-
 import pytest
 
+from tests.support.altered_messages import altered
 from tests.support.chunks import T0, T1, claim_of
 from tests.support.fetch_responses import (
     chunks_in,
@@ -244,6 +243,6 @@ def test_a_response_with_a_removed_partition_serves_the_others() -> None:
     parts = tuple(
         part for fetch_response in responses for part in fetch_response.topics[0].partitions
     )
-    response = FetchResponse(topics=(replace(responses[0].topics[0], partitions=parts),))
+    response = FetchResponse(topics=(altered(responses[0].topics[0], partitions=parts),))
     found = chunks_in(receive(fetcher, request, response))
     assert [(chunk.claim, len(chunk.records)) for chunk in found] == [(ours, 2)]

@@ -1,8 +1,8 @@
 """How many bytes a request asks for: ``fetch.max.bytes``, large entries, and turns."""
 
-import dataclasses
 from dataclasses import replace
 
+from tests.support.altered_messages import altered
 from tests.support.chunks import ListSink, claim_of
 from tests.support.fetch_responses import (
     chunks_in,
@@ -211,7 +211,7 @@ def test_a_fetcher_does_not_keep_responses_alive() -> None:
     assert request is not None
     responses = [fetched(claim.topic_partition) for claim in claims]
     views = [
-        dataclasses.replace(part, records=memoryview(frame))
+        altered(part, records=memoryview(frame))
         for fetch_response in responses
         for topic in fetch_response.topics
         for part in topic.partitions

@@ -1,11 +1,11 @@
 """Topics are created when they are needed, or the error says why not."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from tests.fakes.fake_script import ScriptedReply
+from tests.support.altered_messages import altered
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
 from tests.support.scripted_broker import Answer, ScriptedAction, ScriptedBroker, ScriptedResponse
 from tests.support.scripted_cluster import ScriptedCluster
@@ -80,7 +80,7 @@ class CreatingCluster:
                 return self._create(broker, frame.request)
             message = former_response(frame)
             if isinstance(message, MetadataResponse):
-                return replace(message, controller_id=1 if frame.version else -1)
+                return altered(message, controller_id=1 if frame.version else -1)
             return message
 
         return response
@@ -187,8 +187,8 @@ def test_an_unauthorized_topic_is_an_error(world: CreatingCluster) -> None:
         message = response(frame)
         if isinstance(message, MetadataResponse):
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            topics = tuple(replace(topic, error_code=code) for topic in message.topics)
-            return replace(message, topics=topics)
+            topics = tuple(altered(topic, error_code=code) for topic in message.topics)
+            return altered(message, topics=topics)
         return message
 
     world.cluster.brokers[0].response = forbidden

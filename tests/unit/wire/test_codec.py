@@ -1,10 +1,9 @@
 """Encoding and decoding of frames: what is refused, and how precisely the error says where."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.support.all_requests import decode_request
+from tests.support.altered_messages import altered
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.codec import decode_response, encode_request, encode_response
@@ -70,12 +69,12 @@ def encode(request: Request[object], *, version: int = 0) -> bytes:
     ("request_", "complaint"),
     [
         (
-            fetch(replace(GOOD, partition=1 << 31)),
+            fetch(altered(GOOD, partition=1 << 31)),
             r"FetchRequest v0: 2147483648 is not a signed 32-bit integer "
             r"\(field topics\[0\]\.partitions\[1\]\.partition\)",
         ),
         (
-            fetch(replace(GOOD, fetch_offset=-(1 << 63) - 1)),
+            fetch(altered(GOOD, fetch_offset=-(1 << 63) - 1)),
             r"64-bit integer \(field topics\[0\]\.partitions\[1\]\.fetch_offset\)",
         ),
         (
@@ -170,7 +169,7 @@ def test_a_response_is_decoded_for_a_request_or_its_class() -> None:
 
 def test_a_null_record_set_is_an_empty_one() -> None:
     """A null record set, as later brokers send with an error, is decoded as an empty one."""
-    empty = replace(FETCHED.topics[0].partitions[0], records=memoryview(b""))
+    empty = altered(FETCHED.topics[0].partitions[0], records=memoryview(b""))
     response = FetchResponse(topics=(FetchedTopic(topic="t", partitions=(empty,)),))
     frame = encode_response(response, version=0, correlation_id=1)[4:]
     assert frame.endswith(bytes(4))

@@ -1,7 +1,6 @@
 """Flexible versions: compact lengths, tagged fields, and the tagged fields of headers."""
 
 import struct
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
@@ -29,12 +28,11 @@ from zkconsumer.wire.messages.metadata import MetadataRequest, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.schema import Int32, NullableBytes, Since, String, Tagged
+from zkconsumer.wire.schema import Int32, Message, NullableBytes, Since, String, Tagged
 from zkconsumer.wire.writer import Pieces, writer_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class Box(Message):
     """A message with tagged fields, declared out of their order."""
 
     late: Annotated[Int32, Since(1), Tagged(9)] = -1
@@ -43,7 +41,7 @@ class Box:
     data: NullableBytes = None
 
 
-def write(message: object, version: int = 1) -> bytes:
+def write(message: Message, version: int = 1) -> bytes:
     """Encode a message without any header."""
     pieces: Pieces = []
     writer_of(type(message), version, FLEXIBLE)(message, pieces)

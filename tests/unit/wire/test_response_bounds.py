@@ -1,9 +1,8 @@
 """The maximum size of a response, derived from its request."""
 
-from dataclasses import replace
-
 import pytest
 
+from tests.support.altered_messages import altered
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
@@ -21,7 +20,7 @@ def fetch(*sizes: int, **fields: int) -> FetchRequest:
         for number, size in enumerate(sizes)
     )
     topics = (FetchTopic(topic="t", partitions=entries),)
-    return replace(FetchRequest(max_wait_ms=1, min_bytes=1, topics=topics), **fields)  # type: ignore[arg-type]  # all are numbers
+    return altered(FetchRequest(max_wait_ms=1, min_bytes=1, topics=topics), **fields)
 
 
 @pytest.mark.parametrize("version", [0, 2, 3, 12])

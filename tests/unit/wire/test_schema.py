@@ -1,6 +1,5 @@
 """Messages described as data: a later version is an annotation on a field."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
@@ -13,6 +12,7 @@ from zkconsumer.wire.schema import (
     Int32,
     Int64,
     LenientString,
+    Message,
     NullableString,
     Since,
     String,
@@ -23,16 +23,14 @@ from zkconsumer.wire.schema import (
 from zkconsumer.wire.writer import Pieces, writer_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Message):
     """An element that had a time in version 1 only."""
 
     number: Int32
     time: Annotated[Int64, Since(1), Until(1)] = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrowingMessage:
+class GrowingMessage(Message):
     """A message that changed at its front, inside, and at its end."""
 
     throttle: Annotated[Int32, Since(1)] = 0
@@ -41,28 +39,25 @@ class GrowingMessage:
     note: Annotated[NullableString, Since(2)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoDefault:
+class NoDefault(Message):
     """A message whose later field lacks the default that older versions need."""
 
     late: Annotated[Int32, Since(1)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoType:
+class NoType(Message):
     """A message with a field whose wire type is missing."""
 
     bare: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lenient:
+class Lenient(Message):
     """A message with text that peers send as null."""
 
     text: LenientString
 
 
-def write(message: object, version: int) -> bytes:
+def write(message: Message, version: int) -> bytes:
     """Encode a message without any header."""
     pieces: Pieces = []
     writer_of(type(message), version)(message, pieces)

@@ -1,1 +1,1 @@
-"""The messages, one file per API: one frozen dataclass for all versions of each."""
+"""The messages, one file per API: one class for all versions of each."""

@@ -6,15 +6,13 @@ it, older ones list nothing. 0.8 brokers close the connection, 0.9 brokers do no
 KIP-35, KIP-511.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, Int64, Since, String, Tagged
+from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, Int64, Message, Since, String, Tagged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiVersion:
+class ApiVersion(Message):
     """The versions of one API; ``api_key`` is a number, since brokers have APIs unknown to us."""
 
     api_key: Int16
@@ -22,8 +20,7 @@ class ApiVersion:
     max_version: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SupportedFeature:
+class SupportedFeature(Message):
     """A feature that the broker supports (KIP-584)."""
 
     name: String
@@ -31,8 +28,7 @@ class SupportedFeature:
     max_version: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalizedFeature:
+class FinalizedFeature(Message):
     """A feature that the cluster uses (KIP-584)."""
 
     name: String
@@ -40,7 +36,6 @@ class FinalizedFeature:
     min_version_level: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsResponse(Response, api=APIS[ApiKey.API_VERSIONS]):
     """The versions that the broker serves; may be empty with error ``UNSUPPORTED_VERSION``."""
 
@@ -53,7 +48,6 @@ class ApiVersionsResponse(Response, api=APIS[ApiKey.API_VERSIONS]):
     zk_migration_ready: Annotated[Bool, Since(3), Tagged(3)] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(Request[ApiVersionsResponse]):
     """Sent to any broker, also before authentication.
 

@@ -10,7 +10,6 @@ Source: Kafka 0.8.2.2 and 3.9 ``FetchRequest``, ``FetchResponse``; KIP-74, KIP-9
 KIP-392, KIP-516, KIP-595.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
@@ -22,6 +21,7 @@ from zkconsumer.wire.schema import (
     Int16,
     Int32,
     Int64,
+    Message,
     NullableString,
     NullSince,
     Records,
@@ -59,8 +59,7 @@ FIRST_EPOCH = 0
 """The session epoch of a full fetch that starts a session; the next one is 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchPartition:
+class FetchPartition(Message):
     """The fetch position of one partition.
 
     With ``last_fetched_epoch`` (the epoch of the last record read) the broker itself detects that
@@ -75,8 +74,7 @@ class FetchPartition:
     max_bytes: Int32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchTopic:
+class FetchTopic(Message):
     """The partitions of one topic; from version 13 on its id replaces its name."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
@@ -84,8 +82,7 @@ class FetchTopic:
     partitions: tuple[FetchPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForgottenTopic:
+class ForgottenTopic(Message):
     """Partitions to remove from the session; from version 13 on with the topic's id."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
@@ -93,32 +90,28 @@ class ForgottenTopic:
     partitions: tuple[Int32, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DivergingEpoch:
+class DivergingEpoch(Message):
     """The largest epoch that the log has in common with the records read, and its end offset."""
 
     epoch: Int32 = NO_EPOCH
     end_offset: Int64 = NO_OFFSET
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurrentLeader:
+class CurrentLeader(Message):
     """The partition's leader, if the responding broker is not it."""
 
     leader_id: Int32 = NO_BROKER
     leader_epoch: Int32 = NO_EPOCH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotId:
+class SnapshotId(Message):
     """A snapshot of the cluster metadata log; never of a topic that a consumer reads."""
 
     end_offset: Int64 = NO_OFFSET
     epoch: Int32 = NO_EPOCH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbortedTransaction:
+class AbortedTransaction(Message):
     """An aborted transaction, from ``first_offset`` to its abort marker."""
 
     producer_id: Int64
@@ -130,8 +123,7 @@ NO_NEW_LEADER = CurrentLeader()
 NO_SNAPSHOT = SnapshotId()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedPartition:
+class FetchedPartition(Message):
     """The result for one partition; ``records`` is a view into the frame, truncated at the limit.
 
     ``high_watermark`` is -1 with an error. ``aborted_transactions`` is None unless the isolation
@@ -154,8 +146,7 @@ class FetchedPartition:
     records: Records
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchedTopic:
+class FetchedTopic(Message):
     """The results for one topic; from version 13 on its id replaces its name."""
 
     topic: Annotated[String, Until(12)] = ""
@@ -163,7 +154,6 @@ class FetchedTopic:
     partitions: tuple[FetchedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse(Response, api=FETCH):
     """The results for all requested partitions; in a session, for those that changed.
 
@@ -176,7 +166,6 @@ class FetchResponse(Response, api=FETCH):
     topics: tuple[FetchedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest(Request[FetchResponse]):
     """Sent to the leader of all these partitions.
 

@@ -6,7 +6,6 @@ of no use to a consumer.
 Source: Kafka 0.8.2.2 ``ConsumerMetadataRequest``, Kafka 3.9 ``FindCoordinatorRequest``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
@@ -16,7 +15,6 @@ GROUP_KEY_TYPE = 0
 """The key type of a group id; 1 would be a transactional id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinatorResponse(Response, api=APIS[ApiKey.FIND_COORDINATOR]):
     """The coordinator; its id, host and port are -1, "" and -1 with an error."""
 
@@ -28,7 +26,6 @@ class FindCoordinatorResponse(Response, api=APIS[ApiKey.FIND_COORDINATOR]):
     port: Int32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinatorRequest(Request[FindCoordinatorResponse]):
     """Sent to any broker."""
 

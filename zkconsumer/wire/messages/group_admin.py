@@ -7,7 +7,6 @@ DeleteGroups (from 1.1 on, KIP-229) deletes groups without members, and their of
 Source: Kafka 0.9.0.1, 1.1.0 and 3.9, the requests and responses of these names.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.absent import NO_OPERATIONS
@@ -18,6 +17,7 @@ from zkconsumer.wire.schema import (
     Hint,
     Int16,
     Int32,
+    Message,
     NullableString,
     Since,
     String,
@@ -25,8 +25,7 @@ from zkconsumer.wire.schema import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedMember:
+class DescribedMember(Message):
     """A member; metadata and assignment are in the group's embedded protocol.
 
     Both are empty unless the group is stable.
@@ -40,8 +39,7 @@ class DescribedMember:
     assignment: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribedGroup:
+class DescribedGroup(Message):
     """A group; an unknown one has state ``Dead``.
 
     ``protocol`` is the chosen assignment strategy, "" if none is.
@@ -56,7 +54,6 @@ class DescribedGroup:
     authorized_operations: Annotated[Int32, Since(3)] = NO_OPERATIONS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeGroupsResponse(Response, api=APIS[ApiKey.DESCRIBE_GROUPS]):
     """One result for each group."""
 
@@ -64,7 +61,6 @@ class DescribeGroupsResponse(Response, api=APIS[ApiKey.DESCRIBE_GROUPS]):
     groups: tuple[DescribedGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
     """Sent to the coordinator of all these groups."""
 
@@ -72,8 +68,7 @@ class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
     include_authorized_operations: Annotated[Bool, Since(3)] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignedTopic:
+class AssignedTopic(Message):
     """Partitions of one topic."""
 
     topic_id: Annotated[Uuid, Hint()]
@@ -81,15 +76,13 @@ class AssignedTopic:
     partitions: tuple[Int32, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberAssignment:
+class MemberAssignment(Message):
     """The partitions that a member owns, or is to own."""
 
     topic_partitions: tuple[AssignedTopic, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReconciledMember:
+class ReconciledMember(Message):
     """A member; it gets its ``target_assignment`` once other members have revoked partitions."""
 
     member_id: String
@@ -104,8 +97,7 @@ class ReconciledMember:
     target_assignment: MemberAssignment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReconciledGroup:
+class ReconciledGroup(Message):
     """A group; an unknown one, or one of another type, has error ``GROUP_ID_NOT_FOUND``."""
 
     error_code: Int16
@@ -119,7 +111,6 @@ class ReconciledGroup:
     authorized_operations: Int32 = NO_OPERATIONS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerGroupDescribeResponse(Response, api=APIS[ApiKey.CONSUMER_GROUP_DESCRIBE]):
     """One result for each group."""
 
@@ -127,7 +118,6 @@ class ConsumerGroupDescribeResponse(Response, api=APIS[ApiKey.CONSUMER_GROUP_DES
     groups: tuple[ReconciledGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
     """Sent to the coordinator of all these groups."""
 
@@ -135,15 +125,13 @@ class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
     include_authorized_operations: Bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedGroup:
+class DeletedGroup(Message):
     """The result for one group: ``NON_EMPTY_GROUP`` if it has members."""
 
     group_id: String
     error_code: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteGroupsResponse(Response, api=APIS[ApiKey.DELETE_GROUPS]):
     """One result for each group."""
 
@@ -151,7 +139,6 @@ class DeleteGroupsResponse(Response, api=APIS[ApiKey.DELETE_GROUPS]):
     results: tuple[DeletedGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteGroupsRequest(Request[DeleteGroupsResponse]):
     """Sent to the coordinator of all these groups."""
 

@@ -13,7 +13,6 @@ Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``SyncGroupRequest``, ``Leav
 their responses.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
@@ -24,6 +23,7 @@ from zkconsumer.wire.schema import (
     Int16,
     Int32,
     LenientString,
+    Message,
     NullableString,
     Since,
     String,
@@ -37,16 +37,14 @@ NO_MEMBER_ID = ""
 """The member id of a member that has not been assigned one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinGroupProtocol:
+class JoinGroupProtocol(Message):
     """An assignment strategy that the member supports, and its subscription for that strategy."""
 
     name: String
     metadata: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinGroupMember:
+class JoinGroupMember(Message):
     """A member as the leader receives it: with its metadata for the chosen strategy."""
 
     member_id: String
@@ -54,7 +52,6 @@ class JoinGroupMember:
     metadata: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupResponse(Response, api=APIS[ApiKey.JOIN_GROUP]):
     """The generation; with an error it is -1, and at most ``member_id`` is set.
 
@@ -72,7 +69,6 @@ class JoinGroupResponse(Response, api=APIS[ApiKey.JOIN_GROUP]):
     members: tuple[JoinGroupMember, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupRequest(Request[JoinGroupResponse]):
     """Sent to the coordinator; the protocols are in order of preference.
 
@@ -89,15 +85,13 @@ class JoinGroupRequest(Request[JoinGroupResponse]):
     reason: Annotated[NullableString, Since(8), Hint()] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncGroupAssignment:
+class SyncGroupAssignment(Message):
     """One member's assignment, in the group's embedded protocol."""
 
     member_id: String
     assignment: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupResponse(Response, api=APIS[ApiKey.SYNC_GROUP]):
     """The member's assignment; empty with an error, or if the leader assigned it nothing."""
 
@@ -108,7 +102,6 @@ class SyncGroupResponse(Response, api=APIS[ApiKey.SYNC_GROUP]):
     assignment: Bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupRequest(Request[SyncGroupResponse]):
     """Sent to the coordinator; only the leader sends assignments.
 
@@ -124,8 +117,7 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
     assignments: tuple[SyncGroupAssignment, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingMember:
+class LeavingMember(Message):
     """A member that leaves; a static one may be named by its instance id alone."""
 
     member_id: String
@@ -133,8 +125,7 @@ class LeavingMember:
     reason: Annotated[NullableString, Since(5), Hint()] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftMember:
+class LeftMember(Message):
     """The result for one member."""
 
     member_id: String
@@ -142,7 +133,6 @@ class LeftMember:
     error_code: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupResponse(Response, api=APIS[ApiKey.LEAVE_GROUP]):
     """The result for the request, and from version 3 on for each member."""
 
@@ -151,7 +141,6 @@ class LeaveGroupResponse(Response, api=APIS[ApiKey.LEAVE_GROUP]):
     members: Annotated[tuple[LeftMember, ...], Since(3)] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupRequest(Request[LeaveGroupResponse]):
     """Sent to the coordinator; ``leave_request`` builds it for one member and any version."""
 

@@ -6,14 +6,12 @@ members came with version 3 (KIP-345).
 Source: Kafka 0.9.0.1 and 3.9 ``HeartbeatRequest``, ``HeartbeatResponse``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Int16, Int32, NullableString, Since, String
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatResponse(Response, api=APIS[ApiKey.HEARTBEAT]):
     """``REBALANCE_IN_PROGRESS`` means that the member must rejoin; it is still a member."""
 
@@ -21,7 +19,6 @@ class HeartbeatResponse(Response, api=APIS[ApiKey.HEARTBEAT]):
     error_code: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatRequest(Request[HeartbeatResponse]):
     """Sent to the coordinator."""
 

@@ -5,7 +5,6 @@ Any broker serves producers without transactions. v3 (2.5) can bump the epoch of
 Source: Kafka 3.9 ``InitProducerIdRequest``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
@@ -15,7 +14,6 @@ NO_TRANSACTION_TIMEOUT_MS = (1 << 31) - 1
 """The transaction time-out of producers without transactions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerIdResponse(Response, api=APIS[ApiKey.INIT_PRODUCER_ID]):
     """The producer id and epoch; both are -1 with an error."""
 
@@ -25,7 +23,6 @@ class InitProducerIdResponse(Response, api=APIS[ApiKey.INIT_PRODUCER_ID]):
     producer_epoch: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InitProducerIdRequest(Request[InitProducerIdResponse]):
     """Sent to any broker; with a transactional id, to its coordinator."""
 

@@ -4,15 +4,13 @@ It came with 0.9, and is a probe that distinguishes such a broker from older one
 Source: Kafka 0.9.0.1 and 3.9, ``ListGroupsRequest`` and ``ListGroupsResponse``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Hint, Int16, Int32, Since, String
+from zkconsumer.wire.schema import Hint, Int16, Int32, Message, Since, String
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedGroup:
+class ListedGroup(Message):
     """A group; ``protocol_type`` is "" for one that only stores offsets."""
 
     group_id: String
@@ -21,7 +19,6 @@ class ListedGroup:
     type: Annotated[String, Since(5), Hint()] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsResponse(Response, api=APIS[ApiKey.LIST_GROUPS]):
     """The groups that this broker coordinates, in no particular order."""
 
@@ -30,7 +27,6 @@ class ListGroupsResponse(Response, api=APIS[ApiKey.LIST_GROUPS]):
     groups: tuple[ListedGroup, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsRequest(Request[ListGroupsResponse]):
     """Sent to every broker to list all groups; an empty filter means all."""
 

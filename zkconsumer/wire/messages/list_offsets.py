@@ -7,13 +7,12 @@ of 0.9 or older it supports the two special timestamps alone.
 Source: Kafka 0.8.2.2 ``OffsetRequest``, Kafka 3.9 ``ListOffsetsRequest``; KIP-79, KIP-320.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Hint, Int8, Int16, Int32, Int64, Since, String, Until
+from zkconsumer.wire.schema import Hint, Int8, Int16, Int32, Int64, Message, Since, String, Until
 
 LATEST_TIMESTAMP = -1
 """Requests the offset up to which consumers may read."""
@@ -25,8 +24,7 @@ MAX_TIMESTAMP = -3
 """Requests the record with the largest timestamp (from version 7 on)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOffsetsPartition:
+class ListOffsetsPartition(Message):
     """One partition; ``timestamp`` in ms since the epoch, or a special one (see above)."""
 
     partition: Int32
@@ -35,16 +33,14 @@ class ListOffsetsPartition:
     max_offsets: Annotated[Int32, Until(0)] = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOffsetsTopic:
+class ListOffsetsTopic(Message):
     """The requested partitions of one topic."""
 
     topic: String
     partitions: tuple[ListOffsetsPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedPartition:
+class ListedPartition(Message):
     """The offsets of one partition, the largest first; from version 1 on a single offset."""
 
     partition: Int32
@@ -55,15 +51,13 @@ class ListedPartition:
     leader_epoch: Annotated[Int32, Since(4)] = NO_EPOCH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedTopic:
+class ListedTopic(Message):
     """The results for one topic."""
 
     topic: String
     partitions: tuple[ListedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsResponse(Response, api=APIS[ApiKey.LIST_OFFSETS]):
     """One result for each requested partition."""
 
@@ -71,7 +65,6 @@ class ListOffsetsResponse(Response, api=APIS[ApiKey.LIST_OFFSETS]):
     topics: tuple[ListedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListOffsetsRequest(Request[ListOffsetsResponse]):
     """Sent to the leader of all these partitions.
 

@@ -6,7 +6,6 @@ v0: an empty topic list requests every topic; from v1 on (0.10) it requests none
 Source: Kafka 0.8.2.2 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataRequest``, KIP-320, KIP-516.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.absent import NO_EPOCH, NO_OPERATIONS, NO_TOPIC_ID
@@ -16,6 +15,7 @@ from zkconsumer.wire.schema import (
     Int16,
     Int32,
     LenientString,
+    Message,
     NullableString,
     NullSince,
     Since,
@@ -26,8 +26,7 @@ from zkconsumer.wire.schema import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataBroker:
+class MetadataBroker(Message):
     """A live broker."""
 
     id: Int32
@@ -36,8 +35,7 @@ class MetadataBroker:
     rack: Annotated[NullableString, Since(1)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionMetadata:
+class PartitionMetadata(Message):
     """One partition: ``leader`` may be -1; before version 5, dead replicas are omitted (error 9).
 
     From version 5 on ``offline_replicas`` lists them.
@@ -52,8 +50,7 @@ class PartitionMetadata:
     offline_replicas: Annotated[tuple[Int32, ...], Since(5)] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicMetadata:
+class TopicMetadata(Message):
     """One topic; its partitions come in no particular order."""
 
     error_code: Int16
@@ -64,7 +61,6 @@ class TopicMetadata:
     authorized_operations: Annotated[Int32, Since(8)] = NO_OPERATIONS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataResponse(Response, api=APIS[ApiKey.METADATA]):
     """The cluster as one broker sees it."""
 
@@ -76,15 +72,13 @@ class MetadataResponse(Response, api=APIS[ApiKey.METADATA]):
     authorized_operations: Annotated[Int32, Since(8), Until(10)] = NO_OPERATIONS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataRequestTopic:
+class MetadataRequestTopic(Message):
     """A topic in a request, by name (versions with topic ids allow an id instead)."""
 
     topic_id: Annotated[Uuid, Since(10)] = NO_TOPIC_ID
     topic: LenientString
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequest(Request[MetadataResponse]):
     """Sent to any broker; see ``all_topics`` for a request of every topic.
 

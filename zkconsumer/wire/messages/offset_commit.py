@@ -6,7 +6,6 @@ coordinator writes them to the offsets topic. v2 (0.9 on) has one retention time
 Source: Kafka 0.8.2.2 and 3.9 ``OffsetCommitRequest``; KIP-211, KIP-320, KIP-345.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
@@ -16,6 +15,7 @@ from zkconsumer.wire.schema import (
     Int32,
     Int64,
     LenientString,
+    Message,
     NullableString,
     Since,
     String,
@@ -28,8 +28,7 @@ BROKERS_RETENTION = -1
 """The retention time of the broker's ``offsets.retention.minutes``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitPartition:
+class OffsetCommitPartition(Message):
     """One offset to commit: the next to read; a ``timestamp`` of -1 is the broker's current time.
 
     ``leader_epoch`` is that of the last record read, -1 if unknown.
@@ -42,31 +41,27 @@ class OffsetCommitPartition:
     metadata: LenientString = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetCommitTopic:
+class OffsetCommitTopic(Message):
     """The offsets of one topic."""
 
     topic: String
     partitions: tuple[OffsetCommitPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommittedPartition:
+class CommittedPartition(Message):
     """The result for one partition."""
 
     partition: Int32
     error_code: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommittedTopic:
+class CommittedTopic(Message):
     """The results for one topic."""
 
     topic: String
     partitions: tuple[CommittedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitResponse(Response, api=OFFSET_COMMIT):
     """One result for each partition."""
 
@@ -74,7 +69,6 @@ class OffsetCommitResponse(Response, api=OFFSET_COMMIT):
     topics: tuple[CommittedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest(Request[OffsetCommitResponse]):
     """Sent to the coordinator; clients outside of the group use generation -1 and no member id."""
 

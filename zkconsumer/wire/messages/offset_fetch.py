@@ -7,7 +7,6 @@ transactions. v8, for several groups, is of no use to a consumer.
 Source: Kafka 0.8.2.2 and 3.9 ``OffsetFetchRequest``; KIP-88, KIP-320, KIP-447.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
@@ -17,6 +16,7 @@ from zkconsumer.wire.schema import (
     Int32,
     Int64,
     LenientString,
+    Message,
     NullSince,
     Since,
     String,
@@ -25,16 +25,14 @@ from zkconsumer.wire.schema import (
 OFFSET_FETCH = APIS[ApiKey.OFFSET_FETCH]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchTopic:
+class OffsetFetchTopic(Message):
     """The partitions of one topic to look up."""
 
     topic: String
     partitions: tuple[Int32, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchedPartition:
+class OffsetFetchedPartition(Message):
     """One committed offset: the next to read, -1 if none is stored."""
 
     partition: Int32
@@ -44,15 +42,13 @@ class OffsetFetchedPartition:
     error_code: Int16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetFetchedTopic:
+class OffsetFetchedTopic(Message):
     """The committed offsets of one topic."""
 
     topic: String
     partitions: tuple[OffsetFetchedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchResponse(Response, api=OFFSET_FETCH):
     """One committed offset for each requested partition.
 
@@ -64,7 +60,6 @@ class OffsetFetchResponse(Response, api=OFFSET_FETCH):
     error_code: Annotated[Int16, Since(2)] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchRequest(Request[OffsetFetchResponse]):
     """Requests committed offsets; an empty list requests none. From version 2 on null means all.
 

@@ -4,20 +4,18 @@ Consumers may use it from version 3 on; older versions are for replicas, and req
 to act for the cluster. Source: Kafka 3.9 ``OffsetsForLeaderEpochRequest``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Hint, Int16, Int32, Int64, Since, String
+from zkconsumer.wire.schema import Hint, Int16, Int32, Int64, Message, Since, String
 
 FIRST_VERSION_FOR_CONSUMERS = 3
 """Older versions require permissions that a consumer does not have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochPartition:
+class EpochPartition(Message):
     """One partition: the epoch of the last record read, and the leader epoch that we know."""
 
     partition: Int32
@@ -25,16 +23,14 @@ class EpochPartition:
     leader_epoch: Int32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochTopic:
+class EpochTopic(Message):
     """The requested partitions of one topic."""
 
     topic: String
     partitions: tuple[EpochPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochEndOffset:
+class EpochEndOffset(Message):
     """The largest epoch not above the requested one, and its end offset.
 
     Both are -1 if the leader has no such epoch.
@@ -46,15 +42,13 @@ class EpochEndOffset:
     end_offset: Int64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochEndTopic:
+class EpochEndTopic(Message):
     """The results for one topic."""
 
     topic: String
     partitions: tuple[EpochEndOffset, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetForLeaderEpochResponse(Response, api=APIS[ApiKey.OFFSET_FOR_LEADER_EPOCH]):
     """One result for each partition."""
 
@@ -62,7 +56,6 @@ class OffsetForLeaderEpochResponse(Response, api=APIS[ApiKey.OFFSET_FOR_LEADER_E
     topics: tuple[EpochEndTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetForLeaderEpochRequest(Request[OffsetForLeaderEpochResponse]):
     """Sent to the leader of all these partitions."""
 

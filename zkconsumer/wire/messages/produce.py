@@ -9,7 +9,6 @@ KAFKA-18659). Source: Kafka 0.8.2.2 ``ProducerRequest``, ``ProducerResponse``; K
 ``ProduceRequest``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
@@ -17,6 +16,7 @@ from zkconsumer.wire.schema import (
     Int16,
     Int32,
     Int64,
+    Message,
     NullableString,
     RecordsToSend,
     Since,
@@ -35,32 +35,28 @@ FIRST_WITH_ZSTD = 7
 """The first version with batches compressed by zstd."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducePartition:
+class ProducePartition(Message):
     """The record set for one partition; its offsets are ignored. Decoded, a view into the frame."""
 
     partition: Int32
     records: RecordsToSend
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProduceTopic:
+class ProduceTopic(Message):
     """The record sets of one topic."""
 
     topic: String
     partitions: tuple[ProducePartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRecord:
+class RefusedRecord(Message):
     """A record, by its index, for which the broker refused the batch."""
 
     batch_index: Int32
     batch_index_error_message: NullableString = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducedPartition:
+class ProducedPartition(Message):
     """The result for one record set: the offset of its first record, -1 with an error."""
 
     partition: Int32
@@ -72,15 +68,13 @@ class ProducedPartition:
     error_message: Annotated[NullableString, Since(8)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducedTopic:
+class ProducedTopic(Message):
     """The results for one topic."""
 
     topic: String
     partitions: tuple[ProducedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceResponse(Response, api=PRODUCE):
     """One result for each record set."""
 
@@ -88,7 +82,6 @@ class ProduceResponse(Response, api=PRODUCE):
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceRequest(Request[ProduceResponse]):
     """``acks`` 1 waits for the leader, -1 for the in-sync replicas, 0 for no response."""
 

@@ -6,14 +6,12 @@ from whose version 1 on the last response has the lifetime of the session (KIP-3
 support GSSAPI alone, without a handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshakeRequest``.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Bytes, Int16, Int64, NullableString, Since, String
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SaslHandshakeResponse(Response, api=APIS[ApiKey.SASL_HANDSHAKE]):
     """The broker's mechanisms; ``UNSUPPORTED_SASL_MECHANISM`` if it lacks the requested one."""
 
@@ -21,14 +19,12 @@ class SaslHandshakeResponse(Response, api=APIS[ApiKey.SASL_HANDSHAKE]):
     mechanisms: tuple[String, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
     """Names the mechanism, such as ``SCRAM-SHA-256``."""
 
     mechanism: String
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SaslAuthenticateResponse(Response, api=APIS[ApiKey.SASL_AUTHENTICATE]):
     """The server's next token; a lifetime of 0 ms means that the session does not expire."""
 
@@ -38,7 +34,6 @@ class SaslAuthenticateResponse(Response, api=APIS[ApiKey.SASL_AUTHENTICATE]):
     session_lifetime_ms: Annotated[Int64, Since(1)] = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
     """The client's next token, which ``repr`` hides, since it may contain a password."""
 

@@ -10,7 +10,6 @@ broker does it for topics.
 Source: Kafka 3.9, the requests of these names.
 """
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from zkconsumer.wire.absent import NO_TOPIC_ID
@@ -20,6 +19,7 @@ from zkconsumer.wire.schema import (
     Int8,
     Int16,
     Int32,
+    Message,
     NullableString,
     NullSince,
     Since,
@@ -41,24 +41,21 @@ DELETE = 1
 """Its operations."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaAssignment:
+class ReplicaAssignment(Message):
     """The brokers of a partition's replicas, the preferred leader first."""
 
     partition: Int32
     broker_ids: tuple[Int32, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicSetting:
+class TopicSetting(Message):
     """A topic-level configuration entry."""
 
     name: String
     value: NullableString
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewTopic:
+class NewTopic(Message):
     """A topic to create; both numbers must be -1 if ``assignments`` is set."""
 
     name: String
@@ -68,8 +65,7 @@ class NewTopic:
     configs: tuple[TopicSetting, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedSetting:
+class CreatedSetting(Message):
     """A configuration entry of a created topic, and its source."""
 
     name: String
@@ -79,8 +75,7 @@ class CreatedSetting:
     is_sensitive: Bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedTopic:
+class CreatedTopic(Message):
     """The result of creating one topic."""
 
     name: String
@@ -93,7 +88,6 @@ class CreatedTopic:
     configs: Annotated[tuple[CreatedSetting, ...] | None, Since(5), NullSince(5)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicsResponse(Response, api=APIS[ApiKey.CREATE_TOPICS]):
     """One result for each topic."""
 
@@ -101,7 +95,6 @@ class CreateTopicsResponse(Response, api=APIS[ApiKey.CREATE_TOPICS]):
     topics: tuple[CreatedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTopicsRequest(Request[CreateTopicsResponse]):
     """Sent to the controller, which responds when the topics exist, or after the time-out."""
 
@@ -110,8 +103,7 @@ class CreateTopicsRequest(Request[CreateTopicsResponse]):
     validate_only: Annotated[Bool, Since(1)] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeletedTopic:
+class DeletedTopic(Message):
     """The result of deleting one topic."""
 
     name: String
@@ -119,7 +111,6 @@ class DeletedTopic:
     error_message: Annotated[NullableString, Since(5)] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicsResponse(Response, api=APIS[ApiKey.DELETE_TOPICS]):
     """One result for each topic."""
 
@@ -127,7 +118,6 @@ class DeleteTopicsResponse(Response, api=APIS[ApiKey.DELETE_TOPICS]):
     topics: tuple[DeletedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
     """Sent to the controller, which responds when the topics are gone, or after the time-out."""
 
@@ -135,15 +125,13 @@ class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
     timeout_ms: Int32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionReplicas:
+class PartitionReplicas(Message):
     """The brokers of a new partition's replicas, the preferred leader first."""
 
     broker_ids: tuple[Int32, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrowingTopic:
+class GrowingTopic(Message):
     """A topic and its new total of partitions; without assignments the broker places them."""
 
     name: String
@@ -151,8 +139,7 @@ class GrowingTopic:
     assignments: tuple[PartitionReplicas, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrownTopic:
+class GrownTopic(Message):
     """The result for one topic."""
 
     name: String
@@ -160,7 +147,6 @@ class GrownTopic:
     error_message: NullableString
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePartitionsResponse(Response, api=APIS[ApiKey.CREATE_PARTITIONS]):
     """One result for each topic."""
 
@@ -168,7 +154,6 @@ class CreatePartitionsResponse(Response, api=APIS[ApiKey.CREATE_PARTITIONS]):
     results: tuple[GrownTopic, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     """Sent to the controller."""
 
@@ -177,8 +162,7 @@ class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     validate_only: Bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlteredSetting:
+class AlteredSetting(Message):
     """A setting, and the operation on it."""
 
     name: String
@@ -186,8 +170,7 @@ class AlteredSetting:
     value: NullableString
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlteredResource:
+class AlteredResource(Message):
     """A topic or a broker, and its changes."""
 
     resource_type: Int8
@@ -195,8 +178,7 @@ class AlteredResource:
     configs: tuple[AlteredSetting, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterationResult:
+class AlterationResult(Message):
     """The result for one resource."""
 
     error_code: Int16
@@ -205,7 +187,6 @@ class AlterationResult:
     resource_name: String
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementalAlterConfigsResponse(Response, api=APIS[ApiKey.INCREMENTAL_ALTER_CONFIGS]):
     """One result for each resource."""
 
@@ -213,7 +194,6 @@ class IncrementalAlterConfigsResponse(Response, api=APIS[ApiKey.INCREMENTAL_ALTE
     resources: tuple[AlterationResult, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementalAlterConfigsRequest(Request[IncrementalAlterConfigsResponse]):
     """Sent to any broker."""
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.altered_messages import altered
 from tests.support.polled import TP, batch, part, request_of
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.errors import MessageTooLarge
@@ -173,7 +174,7 @@ def test_a_large_part_of_a_response_is_not_copied() -> None:
     for times, is_shared in ((1, True), (8, True), (9, False)):
         response = bytearray(data * times)
         records = memoryview(response)[: len(data)]
-        partition = replace(part(TP, high_watermark=1_000), records=records)
+        partition = altered(part(TP, high_watermark=1_000), records=records)
         found = unpack(request_of(), partition, CoreFetchSettings(), 1 << 20)
         del records, partition
         frame = chunk_of(found).frame

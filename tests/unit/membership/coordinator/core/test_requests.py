@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.altered_messages import altered
 from tests.support.group_members import tps
 from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.error_codes import ErrorCode
@@ -233,7 +234,7 @@ def test_a_join_response_becomes_an_event() -> None:
         ),
         {},
     )
-    refused = replace(response, error_code=79, generation_id=-1, member_id="given")
+    refused = altered(response, error_code=79, generation_id=-1, member_id="given")
     completed, _ = requests.join_completed(JOIN, refused)
     assert (completed.round, completed.code, completed.member_id) == (3, 79, "given")
 
@@ -271,7 +272,7 @@ def test_static_members_need_the_first_version_that_names_them(
     request_: StaticRequest, since: int
 ) -> None:
     """Older versions can't be sent for static members; dynamic members may use any version."""
-    static = replace(request_, group_instance_id="instance")
+    static = altered(request_, group_instance_id="instance")
 
     def sent(version: int) -> bytes:
         return encode_request(static, version=version, correlation_id=1, client_id="c")
