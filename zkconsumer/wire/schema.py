@@ -24,38 +24,32 @@ from typing import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
+class _Note:
+    """A note about a field: a number, of a version or a tag."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Since(_Note):
     """The first version that has the field."""
 
-    version: int
 
-
-@dataclass(frozen=True, slots=True)
-class Until:
+class Until(_Note):
     """The last version that has the field."""
 
-    version: int
 
-
-@dataclass(frozen=True, slots=True)
-class NullSince:
+class NullSince(_Note):
     """The first version in which a nullable array may be null; without this, it may be in all."""
 
-    version: int
 
-
-@dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(_Note):
     """A field in the section of tagged fields at the end of a struct (flexible versions, KIP-482).
 
     Peers omit it if it has its default value, and skip it if they don't know it.
     """
 
-    tag: int
 
-
-@dataclass(frozen=True, slots=True)
 class Hint:
     """An optional field: versions without it drop its value instead of refusing it."""
 
@@ -221,9 +215,9 @@ def plain_and_tagged(
 
 def _field(message: "type[Message]", name: str, hint: object) -> Field:
     notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    since = next((note.version for note in notes if isinstance(note, Since)), 0)
-    until = next((note.version for note in notes if isinstance(note, Until)), None)
-    tag = next((note.tag for note in notes if isinstance(note, Tagged)), None)
+    since = next((note.number for note in notes if isinstance(note, Since)), 0)
+    until = next((note.number for note in notes if isinstance(note, Until)), None)
+    tag = next((note.number for note in notes if isinstance(note, Tagged)), None)
     if (since or until is not None) and name in message.REQUIRED:
         raise TypeError(f"{message.__name__}.{name}: versions without it need its default")
     return Field(
@@ -264,5 +258,5 @@ def _noted(notes: Sequence[object]) -> WireType | None:
 def _with_null(wire_type: WireType, notes: Sequence[object]) -> WireType:
     for note in notes:
         if isinstance(note, NullSince) and isinstance(wire_type, Array):
-            return dataclasses.replace(wire_type, null_since=note.version)
+            return dataclasses.replace(wire_type, null_since=note.number)
     return wire_type
