@@ -13,6 +13,7 @@ from zkconsumer.errors.roots import (
     RetriableError,
 )
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import listed
 
 ZkConsumerError = KafkaError
 
@@ -262,9 +263,7 @@ def _by_reason(failed: Mapping[TopicPartition, str]) -> str:
     for tp, reason in sorted(failed.items()):
         partitions.setdefault(reason, []).append(tp)
     parts = [
-        f"{', '.join(map(format, of_reason[:_SHOWN]))}"
-        f"{f' and {len(of_reason) - _SHOWN} more' if len(of_reason) > _SHOWN else ''}: {reason}"
-        for reason, of_reason in partitions.items()
+        f"{listed(of_reason, limit=_SHOWN)}: {reason}" for reason, of_reason in partitions.items()
     ]
     more = f"; and {len(parts) - _SHOWN} more reasons" if len(parts) > _SHOWN else ""
     return "; ".join(parts[:_SHOWN]) + more
