@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, Unpack, cas
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.arrow_polls import ArrowPolls
 from zkconsumer.consumer.assembly import assemble
-from zkconsumer.consumer.bootstrap import connect
 from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.commit_calls import CommitCalls
@@ -97,7 +96,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         self._walk = self._parts.session.walk
         try:
             if self.config.connects_at_once:
-                self.config = self.config.with_found(connect(self._parts, topics))
+                self.config = self.config.with_found(self._parts.connect(topics))
             if topics:
                 self.subscribe(topics)
         except BaseException:

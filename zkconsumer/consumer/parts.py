@@ -1,22 +1,25 @@
 """The components of a consumer that its public class uses."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.metadata_manager import MetadataManager
+from zkconsumer.consumer.arguments import topics_of
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.one_caller import SingleCaller
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.session import PollSession
 from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.errors import NoBrokersAvailable, RemoteProtocolError
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import RecordOrigin
 from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.releases import Release
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +54,28 @@ class ConsumerComponents:
         if found is None:
             found = self.origins[tp] = self.config.objects.origin_of(tp)
         return found
+
+    def connect(self, topics: Collection[str]) -> Release | None:
+        """Request the metadata of the topics to read; the first poll uses the response.
+
+        Args:
+            topics: the topics that the consumer will subscribe to; may be empty.
+
+        Returns:
+            The Kafka release of the broker that responded; None if unknown.
+
+        Raises:
+            IllegalArgumentError: an item is no topic name.
+            NoBrokersAvailable: no Kafka broker responded within ``bootstrap_timeout_ms``.
+            AuthenticationFailed, UnsupportedVersion, BrokerError: the broker refused the request.
+
+        Source: kafka-python's ``KafkaConsumer.bootstrap``.
+        """
+        try:
+            self.metadata.begin(topics_of(topics), timeout_ms=self.config.bootstrap_timeout_ms)
+        except RemoteProtocolError as error:
+            raise NoBrokersAvailable(str(error)) from error
+        return self.client.release
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
         """Leave the group and end all threads, within the time limit even if the network hangs."""
