@@ -14,7 +14,8 @@ from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import note, show
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, RollBackRun
+from zkconsumer.offsets.migration.carrying import carry_out
+from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, plan_undoing
 from zkconsumer.offsets.migration.plan import (
     Ahead,
     MigrationRefused,
@@ -138,9 +139,9 @@ def _undo(args: argparse.Namespace) -> int:
         )
     with open_offsets(args) as cluster:
         storages = cluster.of(back.group_id, with_kafka=True)
-        run = RollBackRun(storages.group, storages.storage(back.target), back)
-        plan = run.plan(_request_of(args))
-        outcome = None if args.dry_run or plan.refusals else run.carry_out(plan)
+        group, target = storages.group, storages.storage(back.target)
+        plan = plan_undoing(group, target, back, _request_of(args))
+        outcome = None if args.dry_run or plan.refusals else carry_out(group, target, plan)
         report = MigrationReport(
             group_id=back.group_id,
             source="the file",

@@ -11,7 +11,7 @@ from zkconsumer.cli.offsets.jobs import exit_status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import note, show
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import MigrationRequest, RollBackRun
+from zkconsumer.offsets.migration.migrate import MigrationRequest, plan_undoing
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_backs
 from zkconsumer.offsets.planning import OffsetPlan
@@ -65,7 +65,7 @@ def _undo(
         storages = cluster.of(back.group_id, with_kafka=back.target is OffsetStorage.KAFKA)
         although = tuple(storages.group.members()) if args.force else None
         target = storages.storage(back.target)
-        plan = RollBackRun(storages.group, target, back, with_members=args.force).plan(request)
+        plan = plan_undoing(storages.group, target, back, request, with_members=args.force)
         shown = OffsetPlan(plan=plan, logs=cluster.logs(sorted(plan.expected)))
         report = OffsetStoreReport(group_id=back.group_id, storage=back.target, plan=shown)
         jobs.append(Job(storages=storages, reports=(report,), although=although))

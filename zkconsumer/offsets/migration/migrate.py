@@ -90,50 +90,36 @@ class Migration:
         ]
 
 
-class RollBackRun:
-    """Undoes a change of a group's offsets: ``plan``, then ``carry_out``."""
+def plan_undoing(
+    group: MigratedGroup,
+    target: GroupOffsetStore,
+    roll_back: RollBack,
+    request: MigrationRequest,
+    *,
+    with_members: bool = False,
+) -> MigrationPlan:
+    """Plan to undo a change of a group's offsets, for ``carry_out``; write nothing.
 
-    def __init__(
-        self,
-        group: MigratedGroup,
-        target: GroupOffsetStore,
-        roll_back: RollBack,
-        *,
-        with_members: bool = False,
-    ) -> None:
-        self._group = group
-        self._target = target
-        self._roll_back = roll_back
-        self._although: Collection[str] | None = group.members() if with_members else None
+    Args:
+        group: the group; unless ``with_members``, wait until none of its members is alive.
+        target: the store that was written to.
+        roll_back: what was written.
+        request: offsets that were committed since are included only with ``Ahead.REWIND``.
+        with_members: whether members may be alive.
 
-    def plan(self, request: MigrationRequest) -> MigrationPlan:
-        """Wait until no member is alive, and compare the offsets; write nothing.
-
-        The plan includes offsets that were committed since only with ``Ahead.REWIND``. With
-        ``with_members`` there is no wait.
-
-        Raises:
-            MigrationRefused: the group still has members.
-            ZkConsumerError: something could not be read.
-        """
-        if self._although is None:
-            self._group.await_silence(request.wait_limit_ms)
-        written = {
-            tp: both
-            for tp, both in self._roll_back.written.items()
-            if request.topics is None or tp.topic in request.topics
-        }
-        now = self._target.fetch(sorted(written))
-        return plan_roll_back(written, now, force=request.ahead is Ahead.REWIND)
-
-    def carry_out(self, plan: MigrationPlan) -> MigrationOutcome:
-        """Write the offsets of the plan, and read them back.
-
-        Raises:
-            MigrationRefused: the plan has refusals, or a member joined; nothing was written.
-            ZkConsumerError: the members could not be read; nothing was written.
-        """
-        return carry_out(self._group, self._target, plan, although=self._although)
+    Raises:
+        MigrationRefused: the group still has members.
+        ZkConsumerError: something could not be read.
+    """
+    if not with_members:
+        group.await_silence(request.wait_limit_ms)
+    written = {
+        tp: both
+        for tp, both in roll_back.written.items()
+        if request.topics is None or tp.topic in request.topics
+    }
+    now = target.fetch(sorted(written))
+    return plan_roll_back(written, now, force=request.ahead is Ahead.REWIND)
 
 
 def _number(found: FetchedOffset) -> str:

@@ -5,8 +5,9 @@ import pytest
 from tests.support.memory_offset_store import MemoryOffsetStore
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.carrying import carry_out
 from zkconsumer.offsets.migration.group import MigratedGroup
-from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, RollBackRun
+from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, plan_undoing
 from zkconsumer.offsets.migration.plan import Ahead, MigrationPlan, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack
 
@@ -176,8 +177,8 @@ def test_a_roll_back_restores_the_former_offsets(world: TwoStoreWorld) -> None:
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)
-    run = RollBackRun(world.group, world.target, back)
-    outcome = run.carry_out(run.plan(MigrationRequest()))
+    undoing = plan_undoing(world.group, world.target, back, MigrationRequest())
+    outcome = carry_out(world.group, world.target, undoing)
     assert outcome.verified
     assert world.target.offsets == {A: None, B: OffsetAndMetadata(2, "note")}
 
@@ -187,9 +188,9 @@ def test_only_requested_topics_are_rolled_back(world: TwoStoreWorld) -> None:
     world.source.offsets[OTHER] = OffsetAndMetadata(1)
     plan = world.migration.plan(MigrationRequest())
     world.migration.carry_out(plan)
-    run = RollBackRun(world.group, world.target, roll_back_of(plan))
-    undone = run.carry_out(run.plan(MigrationRequest(topics=frozenset("u"))))
-    assert undone.verified
+    request = MigrationRequest(topics=frozenset("u"))
+    undoing = plan_undoing(world.group, world.target, roll_back_of(plan), request)
+    assert carry_out(world.group, world.target, undoing).verified
     assert numbers(world.target) == {A: 5, B: 7, OTHER: None}
 
 
@@ -198,14 +199,14 @@ def test_a_roll_back_is_refused_if_others_have_committed_since(world: TwoStoreWo
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)
-    run = RollBackRun(world.group, world.target, back)
+    group, target = world.group, world.target
     world.target.offsets[A] = OffsetAndMetadata(50)
     with pytest.raises(MigrationRefused, match="somebody committed since"):
-        run.carry_out(run.plan(MigrationRequest()))
-    forced = run.plan(MigrationRequest(ahead=Ahead.REWIND))
+        carry_out(group, target, plan_undoing(group, target, back, MigrationRequest()))
+    forced = plan_undoing(group, target, back, MigrationRequest(ahead=Ahead.REWIND))
     world.target.member_ids = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):
-        run.carry_out(forced)
+        carry_out(group, target, forced)
     world.target.member_ids = []
-    assert run.carry_out(forced).verified
+    assert carry_out(group, target, forced).verified
     assert numbers(world.target) == {A: None, B: 2}
