@@ -5,8 +5,8 @@ import pytest
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration import versioned
-from zkconsumer.offsets.migration.versioned import VersionedNodes
+from zkconsumer.offsets.migration import in_zookeeper
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperGroupOffsets
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.zk.store import MultiResult, Op
 
@@ -41,7 +41,7 @@ def offset_entry(offset: int) -> OffsetAndMetadata:
 
 def test_offsets_are_set_created_and_deleted(store: MemoryZkStore) -> None:
     """This works in any mixture, and repeatedly: our own writes are no conflict."""
-    nodes = VersionedNodes(store, "g")
+    nodes = ZookeeperGroupOffsets(store, "g")
     assert nodes.fetch([A, B, C]) == {
         A: FetchedOffset(1),
         B: FetchedOffset(2),
@@ -67,7 +67,7 @@ def test_an_offset_that_was_written_meanwhile_is_left_alone(
     store: MemoryZkStore, change: str
 ) -> None:
     """Nothing else of the transaction is written; every partition's error names the cause."""
-    nodes = VersionedNodes(store, "g")
+    nodes = ZookeeperGroupOffsets(store, "g")
     nodes.fetch([A, B, C])
     changed = {"set": B, "made": C, "deleted": B}[change]
     if change == "deleted":
@@ -89,7 +89,7 @@ def test_an_offset_that_was_written_meanwhile_is_left_alone(
 
 def test_an_impossible_offset_is_refused(store: MemoryZkStore) -> None:
     """The others are written."""
-    nodes = VersionedNodes(store, "g")
+    nodes = ZookeeperGroupOffsets(store, "g")
     assert nodes.write({A: offset_entry(-1), B: offset_entry(6)}) == {
         A: "-1 can't be an offset",
         B: None,
@@ -101,7 +101,7 @@ def test_many_offsets_are_written_in_transactions_of_limited_size(
     store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a transaction that fails no other is tried, and each partition has the reason."""
-    monkeypatch.setattr(versioned, "TRANSACTION_BYTES", 600)
+    monkeypatch.setattr(in_zookeeper, "TRANSACTION_BYTES", 600)
     sent: list[list[str]] = []
     multi = store.multi
 
@@ -110,7 +110,7 @@ def test_many_offsets_are_written_in_transactions_of_limited_size(
         return multi(ops, session_id=session_id)
 
     monkeypatch.setattr(store, "multi", recording)
-    nodes = VersionedNodes(store, "g")
+    nodes = ZookeeperGroupOffsets(store, "g")
     partitions = [TopicPartition("t", number) for number in range(6)]
     nodes.fetch(partitions)
     store.set_or_create_many({path(partitions[2]): b"90"})
@@ -128,7 +128,7 @@ def test_without_transactions_each_offset_is_fenced_separately(
 ) -> None:
     """ZooKeeper before 3.4 has no transactions."""
     monkeypatch.setattr(MemoryZkStore, "supports_multi", False)
-    nodes = VersionedNodes(store, "g")
+    nodes = ZookeeperGroupOffsets(store, "g")
     nodes.fetch([A, B])
     store.set_or_create_many({path(B): b"90"})
     assert nodes.write({A: offset_entry(5), B: offset_entry(6)}) == {A: None, B: LEFT_ALONE}
@@ -143,4 +143,4 @@ def test_a_lost_response_is_an_error(store: MemoryZkStore, monkeypatch: pytest.M
 
     monkeypatch.setattr(store, "multi", lost)
     with pytest.raises(RegistryError, match="no answer"):
-        VersionedNodes(store, "g").write({A: offset_entry(5)})
+        ZookeeperGroupOffsets(store, "g").write({A: offset_entry(5)})
