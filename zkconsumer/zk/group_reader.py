@@ -21,6 +21,7 @@ from zkconsumer.zk.paths import (
     BROKER_TOPICS,
     GroupPaths,
     broker_path,
+    is_number,
     topic_path,
 )
 from zkconsumer.zk.store import Watch, ZkStore
@@ -101,9 +102,9 @@ _OLD_VERSIONS = (1, 2)
 def read_brokers(store: ZkStore, watch: Watch | None, protocol: SecurityProtocol) -> BrokerList:
     """Read the brokers' addresses for a protocol; see ``GroupRegistry.read_brokers``."""
     names = store.children_many([BROKER_IDS], watch=watch)[0] or []
-    ids = [int(name) for name in names if name.isascii() and name.isdigit()]
+    ids = [int(name) for name in names if is_number(name)]
     malformed: dict[int, str] = {}
-    invalid = [name for name in names if not (name.isascii() and name.isdigit())]
+    invalid = [name for name in names if not is_number(name)]
     if invalid:
         malformed[-1] = (
             f"{BROKER_IDS} holds {invalid!r}: the node of a broker is named by its number"

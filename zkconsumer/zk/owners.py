@@ -13,14 +13,13 @@ from zkconsumer.zk.claim import ClaimAttempt, delete_own
 from zkconsumer.zk.group_values import ClaimConflict, Owner
 from zkconsumer.zk.nodes import parse_owner
 from zkconsumer.zk.owner_memory import OwnerMemory
-from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.paths import GroupPaths, is_number
 from zkconsumer.zk.store import Watch, ZkStore, ZNode
 
 HELD_SHOWN = 32
 """Limit of blocking partitions whose owners a conflict reports."""
 
 MAX_TRIES = 3
-_MAX_DIGITS = 10
 
 
 class PartitionOwners:
@@ -79,7 +78,7 @@ class PartitionOwners:
         """Return the partitions of these topics that have an owner; one read per topic."""
         listed = self._store.children_many([self._paths.owners(topic) for topic in topics])
         return {
-            topic: frozenset(int(name) for name in names or () if _is_number(name))
+            topic: frozenset(int(name) for name in names or () if is_number(name))
             for topic, names in zip(topics, listed, strict=True)
         }
 
@@ -222,7 +221,3 @@ class PartitionOwners:
         if parents:
             self._store.ensure_paths(sorted(parents))
             self._known_parents |= parents
-
-
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdecimal() and len(name) <= _MAX_DIGITS

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 
+_MAX_DIGITS = 10
+
 BROKER_IDS = "/brokers/ids"
 BROKER_TOPICS = "/brokers/topics"
 CONSUMERS = "/consumers"
@@ -30,6 +32,11 @@ def is_path(path: str) -> bool:
     if path == "/" or _PLAIN_PATH.fullmatch(path):
         return True
     return path.startswith("/") and all(is_segment(part) for part in path[1:].split("/"))
+
+
+def is_number(name: str) -> bool:
+    """Return whether a node is named by a number: Python raises for one of thousands of digits."""
+    return name.isascii() and name.isdigit() and len(name) <= _MAX_DIGITS
 
 
 def parent_of(path: str) -> str:

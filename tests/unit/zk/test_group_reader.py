@@ -56,6 +56,16 @@ def test_a_broker_that_leaves_between_list_and_read_is_no_broker() -> None:
     assert snapshot.malformed_brokers == {}
 
 
+def test_a_broker_named_by_thousands_of_digits_is_malformed() -> None:
+    """Python's ``int`` raises for such a text; the other brokers are read."""
+    store = MemoryZkServer().connect()
+    store.create("/brokers/ids/1", b'{"host":"h","port":1}', ephemeral=True)
+    store.create(f"/brokers/ids/{'9' * 5_000}", b'{"host":"h","port":2}', ephemeral=True)
+    snapshot = read(store)
+    assert snapshot.brokers == (Broker(1, "h", 1),)
+    assert "named by its number" in snapshot.malformed_brokers[-1]
+
+
 def test_a_large_group_takes_a_handful_of_batches() -> None:
     """The number of round trips does not grow with members, brokers or topics."""
     server = MemoryZkServer()

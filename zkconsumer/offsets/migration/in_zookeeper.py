@@ -20,7 +20,7 @@ from zkconsumer.parts import parts_of
 from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.json_dialect import Malformed
 from zkconsumer.zk.nodes import encode_offset, parse_owner, parse_topic
-from zkconsumer.zk.paths import BROKER_TOPICS, GroupPaths, topic_path
+from zkconsumer.zk.paths import BROKER_TOPICS, GroupPaths, is_number, topic_path
 from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, ZkStore
 
 TRANSACTION_BYTES: Final = 256 * 1024
@@ -88,7 +88,7 @@ class ZookeeperGroupOffsets:
             for topic in wanted
             if is_topic_name(topic)
             for name in found[topic]
-            if name.isascii() and name.isdigit() and str(int(name)) == name
+            if is_number(name) and str(int(name)) == name
         ]
         return self.fetch(partitions)
 
@@ -99,7 +99,7 @@ class ZookeeperGroupOffsets:
             TopicPartition(topic, int(name))
             for topic, names in sorted(self._below("owners").items())
             for name in names
-            if name.isascii() and name.isdigit()
+            if is_number(name)
         ]
         nodes = self._store.get_many([self._paths.owner(tp) for tp in owned])
         owners: dict[str, list[str]] = {}

@@ -31,7 +31,7 @@ from zkconsumer.zk.cluster_nodes import (
 from zkconsumer.zk.json_dialect import Malformed
 from zkconsumer.zk.live_brokers import why_no_brokers
 from zkconsumer.zk.nodes import parse_broker
-from zkconsumer.zk.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
+from zkconsumer.zk.paths import BROKER_IDS, BROKER_TOPICS, broker_path, is_number, topic_path
 from zkconsumer.zk.store import ZkStore, ZNode
 
 _NO_ADDRESS: Final = ("", -1)
@@ -90,7 +90,7 @@ def read_brokers(
         RegistryError: they could not be listed.
     """
     names = _listed(nodes, BROKER_IDS)
-    ids = sorted({int(name) for name in names if name.isascii() and name.isdigit()})
+    ids = sorted({int(name) for name in names if is_number(name)})
     controller, *found = nodes.get([CONTROLLER, *map(broker_path, ids)])
     controller_id = parse_controller(controller.data) if isinstance(controller, ZNode) else None
     return tuple(

@@ -31,6 +31,7 @@ def test_every_offset_is_read_and_other_nodes_are_skipped(store: MemoryZkStore) 
             "/consumers/g/offsets/t/1": b"-1",
             "/consumers/g/offsets/t/x": b"8",
             "/consumers/g/offsets/t/01": b"8",
+            f"/consumers/g/offsets/t/{'9' * 5_000}": b"8",
             "/consumers/g/offsets/u/10": b"bad",
         }
     )
