@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from zkconsumer.config_security import SECURITY_KEYS as BROKER_SECURITY
-from zkconsumer.config_spec import ConfigKey, Value, Values
+from zkconsumer.config_spec import ConfigKey, Value, at_least
 from zkconsumer.config_zookeeper import SECURITY_KEYS
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]*")
@@ -34,11 +34,6 @@ def _legal_charset(text: str) -> bool:
     except (LookupError, ValueError):
         return False
     return True
-
-
-def _larger_of_fetch_sizes(values: Values) -> Value:
-    fetch_bytes = values["fetch.message.max.bytes"]
-    return max(104_857_600, fetch_bytes if isinstance(fetch_bytes, int) else 0)
 
 
 _NEVER_READ = "Named in the original, but never read there either."
@@ -144,7 +139,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "fetch.message.growth.max.bytes",
         "int",
-        derive=_larger_of_fetch_sizes,
+        derive=at_least(104_857_600, "fetch.message.max.bytes"),
         derived_text="104857600, or `fetch.message.max.bytes` where that is larger",
         low=1,
         since="zkconsumer",

@@ -11,6 +11,16 @@ INT_MAX = 2**31 - 1
 INT_MIN = -(2**31)
 
 
+def at_least(least: int, key: str) -> Callable[[Values], Value]:
+    """Return a default for ``ConfigKey.derive``: the value of another key, but at least this."""
+
+    def derive(values: Values) -> Value:
+        other = values[key]
+        return max(least, other if isinstance(other, int) else 0)
+
+    return derive
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
     """One setting. A row of a table is ``ConfigKey(...).means("what it does")``.

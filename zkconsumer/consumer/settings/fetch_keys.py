@@ -1,12 +1,6 @@
 """The settings of fetching and the network of a ``KafkaConsumer``; ``keys`` includes them."""
 
-from zkconsumer.config_spec import ConfigKey, Value, Values
-
-
-def _larger_of_fetch_sizes(values: Values) -> Value:
-    fetch_bytes = values["max.partition.fetch.bytes"]
-    return max(104_857_600, fetch_bytes if isinstance(fetch_bytes, int) else 0)
-
+from zkconsumer.config_spec import ConfigKey, at_least
 
 FETCH: tuple[ConfigKey, ...] = (
     ConfigKey("fetch.min.bytes", "int", default=1, low=0, since="0.9.0").means(
@@ -43,7 +37,7 @@ FETCH: tuple[ConfigKey, ...] = (
     ConfigKey(
         "fetch.message.growth.max.bytes",
         "int",
-        derive=_larger_of_fetch_sizes,
+        derive=at_least(104_857_600, "max.partition.fetch.bytes"),
         derived_text="104857600, or `max_partition_fetch_bytes` where that is larger",
         low=1,
         since="zkconsumer",
