@@ -7,8 +7,8 @@ from tests.support.zk_members import Member, SeenEvents, children
 from tests.support.zk_worlds import ZkWorld
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.zk.group_values import ClaimConflict, Owner
 from zkconsumer.zk.nodes import Registration
-from zkconsumer.zk.registry import ClaimConflict, Owner
 from zkconsumer.zk.store import CreateOp, DeleteOp, SetOp
 
 ALICE = ConsumerThreadId("g_alice", 0)

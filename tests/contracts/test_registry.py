@@ -9,8 +9,9 @@ from tests.support.zk_members import Member, SeenEvents, children
 from tests.support.zk_worlds import ZkWorld
 from zkconsumer.errors import ConfigError, LocalProtocolError
 from zkconsumer.model import Broker
+from zkconsumer.zk.group_values import GroupSnapshot, GroupWatches, RegistrationConflict
 from zkconsumer.zk.nodes import Pattern, Registration
-from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches, RegistrationConflict
+from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.topic_nodes import topic_czxids
 
 STATIC = Registration(subscription={"t": 1}, timestamp_ms=1795227905398)

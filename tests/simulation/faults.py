@@ -21,7 +21,7 @@ from zkconsumer.membership.zookeeper.threads.group_reader import GroupReader
 from zkconsumer.membership.zookeeper.threads.messages import Message
 from zkconsumer.membership.zookeeper.threads.steps import RebalanceSteps
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
-from zkconsumer.zk.registry import GroupWatches
+from zkconsumer.zk.group_values import GroupWatches
 
 Actions = tuple[ev.Action, ...]
 

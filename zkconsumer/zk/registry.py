@@ -16,25 +16,14 @@ from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.zk.group_reader import Expand, read_brokers, read_group
 from zkconsumer.zk.group_values import (
     BrokerList,
-    ClaimConflict,
     GroupSnapshot,
     GroupWatches,
-    Owner,
     RegistrationConflict,
 )
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.owners import PartitionOwners
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, Watch, ZkStore
-
-__all__ = [
-    "ClaimConflict",
-    "GroupRegistry",
-    "GroupSnapshot",
-    "GroupWatches",
-    "Owner",
-    "RegistrationConflict",
-]
 
 _MAX_ROUNDS = 5
 

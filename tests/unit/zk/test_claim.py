@@ -8,7 +8,8 @@ from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.interference import interfered
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner
+from zkconsumer.zk.group_values import ClaimConflict, Owner
+from zkconsumer.zk.registry import GroupRegistry
 
 ALICE = ConsumerThreadId("g_alice", 0)
 OWNER_0 = "/consumers/g/owners/t/0"

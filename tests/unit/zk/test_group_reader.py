@@ -6,8 +6,9 @@ from unittest.mock import patch
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.interference import interfered
 from zkconsumer.model import Broker
+from zkconsumer.zk.group_values import GroupSnapshot, GroupWatches
 from zkconsumer.zk.nodes import Registration
-from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches
+from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import Watch, ZkStore, ZNode
 
 WATCHES = GroupWatches(members=lambda *_: None, topics=lambda *_: None)

@@ -5,7 +5,8 @@ import pytest
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner
+from zkconsumer.zk.group_values import ClaimConflict, Owner
+from zkconsumer.zk.registry import GroupRegistry
 
 ALICE = ConsumerThreadId("g_alice", 0)
 TPS = [TopicPartition("t", number) for number in range(100)]

@@ -8,7 +8,7 @@ from typing import Final
 
 from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
-from zkconsumer.zk.registry import GroupSnapshot
+from zkconsumer.zk.group_values import GroupSnapshot
 
 log = logging.getLogger(__name__)
 

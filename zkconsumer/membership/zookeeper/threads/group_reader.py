@@ -13,9 +13,9 @@ from zkconsumer.membership.zookeeper.threads.ownership import OwnedClaims
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import OrphansSeen
+from zkconsumer.zk.group_values import GroupSnapshot, GroupWatches
 from zkconsumer.zk.json_dialect import Malformed
 from zkconsumer.zk.nodes import Registration
-from zkconsumer.zk.registry import GroupSnapshot, GroupWatches
 from zkconsumer.zk.store import Watch
 
 log = logging.getLogger(__name__)

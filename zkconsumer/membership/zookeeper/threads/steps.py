@@ -20,7 +20,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.observe import PositionReset
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.topic_checked import former_topic_warnings
-from zkconsumer.zk.registry import ClaimConflict, Owner, RegistrationConflict
+from zkconsumer.zk.group_values import ClaimConflict, Owner, RegistrationConflict
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
 from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
-from zkconsumer.zk.registry import GroupSnapshot
+from zkconsumer.zk.group_values import GroupSnapshot
 
 SUBSCRIBED: StreamSubscription = StaticSubscription({"t": (ChunkQueue(1),)})
 
