@@ -1,10 +1,9 @@
 """Delays between retries: arithmetic, with the randomness passed in."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(NamedTuple):
     """Delays that grow by ``factor`` up to ``max_ms``, each extended at random by up to ``jitter``.
 
     Members that fail together must not retry together. The random part is *added*: the configured

@@ -1,8 +1,7 @@
 """Sends requests to the leaders of many partitions in parallel, until each has its result."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.call_deadline import CallDeadline
@@ -33,8 +32,7 @@ class ViewOf(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderRequest(Generic[Q, A]):
+class LeaderRequest(NamedTuple, Generic[Q, A]):
     """One kind of request to leaders.
 
     Attributes:
@@ -52,8 +50,7 @@ class LeaderRequest(Generic[Q, A]):
     may_lack: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent(Generic[Q]):
+class _Sent(NamedTuple, Generic[Q]):
     """A request in flight; ``was_idle``: on a connection that the broker may have closed."""
 
     connection: NegotiatedConnection

@@ -6,15 +6,15 @@ Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
-from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP as EARLIEST
-from zkconsumer.wire.messages.list_offsets import LATEST_TIMESTAMP as LATEST
 from zkconsumer.wire.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
     MAX_TIMESTAMP,
     ListedPartition,
     ListOffsetsPartition,
@@ -24,15 +24,8 @@ from zkconsumer.wire.messages.list_offsets import (
 )
 from zkconsumer.wire.offsets import is_offset, is_offset_or_none
 
-__all__ = [
-    "EARLIEST",
-    "LATEST",
-    "TimedOffset",
-    "least_version",
-    "read_segment_starts",
-    "read_times",
-    "times_request",
-]
+EARLIEST: Final = EARLIEST_TIMESTAMP
+LATEST: Final = LATEST_TIMESTAMP
 
 
 class TimedOffset(NamedTuple):

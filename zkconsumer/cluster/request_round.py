@@ -6,7 +6,6 @@ respond. In a second pass, each that has not failed is tried again, over another
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock
@@ -46,8 +45,7 @@ def first_dial_ms(request_timeout_ms: int) -> int:
     return max(quiet_ms, min(FIRST_HEDGE_DELAY_MS, request_timeout_ms // 4))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundRequest(Generic[T]):
+class RoundRequest(NamedTuple, Generic[T]):
     """The request of a round.
 
     Attributes:

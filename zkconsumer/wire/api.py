@@ -5,9 +5,8 @@ A response class names its ``Api`` (key and versions); a request class names its
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, Final, Generic, TypeVar, get_args
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar, get_args
 
 from zkconsumer.wire.schema import Message
 
@@ -44,8 +43,7 @@ class ApiKey(IntEnum):
     CONSUMER_GROUP_DESCRIBE = 69
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
+class Api(NamedTuple):
     """An API and the versions that the codec supports; to add a version, raise ``last``.
 
     ``flexible`` is the first version with compact lengths and tagged fields (KIP-482), None if no
@@ -53,8 +51,8 @@ class Api:
     """
 
     key: ApiKey
-    first: int = 0
     last: int
+    first: int = 0
     flexible: int | None = None
 
     def is_flexible(self, version: int) -> bool:

@@ -7,7 +7,7 @@ The ``Api`` says which versions are flexible.
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zkconsumer.wire.fault import Fault
 
@@ -15,8 +15,7 @@ MAX_UVARINT = (1 << 32) - 1
 _UVARINT_BYTES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefix:
+class Prefix(NamedTuple):
     """The encoding of a length or count.
 
     Attributes:
@@ -33,8 +32,7 @@ class Prefix:
     limit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Encoding:
+class Encoding(NamedTuple):
     """The prefixes of texts, bytes and arrays, and whether structs end with tagged fields."""
 
     text: Prefix

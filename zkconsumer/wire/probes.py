@@ -5,8 +5,7 @@ connection on these.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from zkconsumer.version import __version__
 from zkconsumer.wire.api import Request, Response
@@ -18,8 +17,7 @@ PROBE_GROUP: Final = "zkconsumer-probe"
 """The group id in probes that need one; the group is never created."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(NamedTuple):
     """A request to a broker of unknown version.
 
     Attributes:

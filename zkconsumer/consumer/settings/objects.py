@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from zkconsumer.errors import IllegalArgumentError
@@ -83,8 +82,7 @@ OBJECTS: Mapping[str, ObjectKey] = {
 """These settings, by their keys with dots."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenObjects:
+class GivenObjects(NamedTuple):
     """Holds the objects that were given, checked."""
 
     key_deserializer: Any = None
