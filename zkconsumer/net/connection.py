@@ -23,7 +23,8 @@ from zkconsumer.net.in_flight import InFlight, RawStream, Received
 from zkconsumer.net.incoming import IncomingFrame
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import HasDescriptor, Transport
-from zkconsumer.wire.codec import Request, decode_response, encode_request
+from zkconsumer.wire.api import Request
+from zkconsumer.wire.codec import decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
 

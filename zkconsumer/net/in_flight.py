@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
 
-from zkconsumer.wire.codec import Request
+from zkconsumer.wire.api import Request
 
 R = TypeVar("R")
 

@@ -22,15 +22,6 @@ from zkconsumer.wire.schema import Int16, Int32, Message, NullableString
 from zkconsumer.wire.tagged import NO_TAGS, Pieces, ReadValue, read_tags
 from zkconsumer.wire.writer import writer_of
 
-__all__ = [
-    "Request",
-    "RequestFrame",
-    "decode_request",
-    "decode_response",
-    "encode_request",
-    "encode_response",
-]
-
 R = TypeVar("R")
 _LENGTH = struct.Struct(">i")
 _HEADER_VERSION = 0

@@ -21,7 +21,8 @@ from zkconsumer.wire.schema import (
     Since,
     String,
 )
-from zkconsumer.wire.writer import Pieces, writer_of
+from zkconsumer.wire.tagged import Pieces
+from zkconsumer.wire.writer import writer_of
 
 SUBSCRIPTION_VERSION: Final = 3
 """The newest version of a subscription."""

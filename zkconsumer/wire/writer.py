@@ -30,8 +30,6 @@ from zkconsumer.wire.schema import (
 from zkconsumer.wire.schema import fields_of as all_fields_of
 from zkconsumer.wire.tagged import Pieces, Value, WriteValue, tags_writer
 
-__all__ = ["Pieces", "writer_of"]
-
 
 def writer_of(message: type[Message], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
     """Return the writer of a message class and version: (message, pieces to append to)."""

@@ -29,7 +29,8 @@ from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest
 from zkconsumer.wire.reader import reader_of
 from zkconsumer.wire.schema import Int32, Message, NullableBytes, Since, String, Tagged
-from zkconsumer.wire.writer import Pieces, writer_of
+from zkconsumer.wire.tagged import Pieces
+from zkconsumer.wire.writer import writer_of
 
 
 class Box(Message):

@@ -20,7 +20,8 @@ from zkconsumer.wire.schema import (
     Until,
     fields_of,
 )
-from zkconsumer.wire.writer import Pieces, writer_of
+from zkconsumer.wire.tagged import Pieces
+from zkconsumer.wire.writer import writer_of
 
 
 class Part(Message):

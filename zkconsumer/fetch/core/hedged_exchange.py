@@ -21,7 +21,7 @@ from zkconsumer.net.hedging import (
 )
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.repeats import Repeats
-from zkconsumer.wire.codec import Request
+from zkconsumer.wire.api import Request
 from zkconsumer.wire.messages.fetch import (
     FETCH,
     FIRST_SOFT_BOUNDS,

@@ -13,7 +13,8 @@ from zkconsumer.wire.consumer_protocol import NO_GENERATION, TopicPartitions
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.reader import reader_of
 from zkconsumer.wire.schema import Hint, Int32, Message, Since
-from zkconsumer.wire.writer import Pieces, writer_of
+from zkconsumer.wire.tagged import Pieces
+from zkconsumer.wire.writer import writer_of
 
 STATIC_MEMBERS_SINCE = 5
 """The first JoinGroup version with static members (KIP-345); other requests: see ``requests``."""
