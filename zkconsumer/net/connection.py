@@ -96,7 +96,7 @@ class BrokerConnection:
         """
         deadline_ms = self._clock.now_ms() + timeout_ms
         in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
-        return self._take_response(in_flight, deadline_ms)
+        return self.finish(in_flight, timeout_ms=deadline_ms - self._clock.now_ms())
 
     def begin(
         self, request: Request[R], *, version: int, timeout_ms: int, most_in_flight: int = 1
@@ -114,7 +114,14 @@ class BrokerConnection:
                 in flight; nothing was sent.
             TransportError: it could not be sent; the connection is closed.
         """
-        correlation_id = self._send(request, version, timeout_ms, most_in_flight - 1)
+        self._require_none_in_flight(type(request).__name__, most_in_flight - 1)
+        correlation_id = self._correlation_id
+        self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        data = encode_request(
+            request, version=version, correlation_id=correlation_id, client_id=self._client_id
+        )
+        self._write(data, timeout_ms)
+        self._traffic.on_sent(self.broker, len(data))
         in_flight = InFlight(request, version, correlation_id, self._clock.now_ms())
         self._in_flight.append(in_flight)
         return in_flight
@@ -132,7 +139,28 @@ class BrokerConnection:
             DecodeError: the response cannot be decoded; the connection is closed.
             TransportError: no response, or none in time; the connection is closed.
         """
-        return self._take_response(in_flight, self._clock.now_ms() + timeout_ms)
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        self._require_in_flight(in_flight)
+        try:
+            while self._frame is None or not self._frame.is_whole:
+                self._receive_next(in_flight, deadline_ms)
+            frame = self._frame.data()
+            request = in_flight.request
+            answered_id, response = decode_response(request, in_flight.version, frame)
+            if answered_id != in_flight.correlation_id:
+                name, expected_id = type(request).__name__, in_flight.correlation_id
+                raise DecodeError(  # noqa: TRY301 - closing is the same for all of these
+                    name, "correlation_id", 0, f"response to {answered_id}, not {expected_id}"
+                )
+        except BaseException:
+            self.close()
+            raise
+        self._in_flight.popleft()
+        self._frame, self._length = None, IncomingFrame(LENGTH_BYTES)
+        took_ms = self._clock.now_ms() - in_flight.sent_ms
+        throttle_ms = getattr(response, "throttle_time_ms", 0)
+        self._traffic.on_response(self.broker, request.API.key, len(frame), took_ms, throttle_ms)
+        return response
 
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
         """Receive more of the response to a request that was sent with ``begin``.
@@ -258,46 +286,10 @@ class BrokerConnection:
         if was_open:
             self._traffic.on_closed(self.broker)
 
-    def _take_response(self, in_flight: InFlight[R], deadline_ms: int) -> R:
-        self._require_in_flight(in_flight)
-        try:
-            while self._frame is None or not self._frame.is_whole:
-                self._receive_next(in_flight, deadline_ms)
-            frame = self._frame.data()
-            request = in_flight.request
-            answered_id, response = decode_response(request, in_flight.version, frame)
-            if answered_id != in_flight.correlation_id:
-                name, expected_id = type(request).__name__, in_flight.correlation_id
-                raise DecodeError(  # noqa: TRY301 - closing is the same for all of these
-                    name, "correlation_id", 0, f"response to {answered_id}, not {expected_id}"
-                )
-        except BaseException:
-            self.close()
-            raise
-        self._in_flight.popleft()
-        self._frame, self._length = None, IncomingFrame(LENGTH_BYTES)
-        took_ms = self._clock.now_ms() - in_flight.sent_ms
-        throttle_ms = getattr(response, "throttle_time_ms", 0)
-        self._traffic.on_response(self.broker, request.API.key, len(frame), took_ms, throttle_ms)
-        return response
-
     def _require_in_flight(self, in_flight: InFlight[Any]) -> None:
         if not self._in_flight or self._in_flight[0] is not in_flight:
             name = type(in_flight.request).__name__
             raise LocalProtocolError(f"{self.broker}: this {name} is not in flight (field -)")
-
-    def _send(
-        self, request: Request[R], version: int, timeout_ms: int, most_in_front: int = 0
-    ) -> int:
-        self._require_none_in_flight(type(request).__name__, most_in_front)
-        correlation_id = self._correlation_id
-        self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        data = encode_request(
-            request, version=version, correlation_id=correlation_id, client_id=self._client_id
-        )
-        self._write(data, timeout_ms)
-        self._traffic.on_sent(self.broker, len(data))
-        return correlation_id
 
     def _write(self, data: bytes, timeout_ms: int) -> None:
         try:

@@ -40,7 +40,6 @@ class ClosedBeforeSasl(ConnectFailed):
     """A SASL port closed the connection on ApiVersions, before authentication."""
 
 
-_PROBE_CORRELATION_ID = 1
 _ANOTHER_HEARTBEAT = encode_request(HEARTBEAT, version=0, correlation_id=3, client_id="")
 
 
@@ -149,7 +148,8 @@ class VersionSearch:
         self, connection: BrokerConnection, probe: Probe
     ) -> Generator[None, memoryview, NegotiatedVersions | Probe]:
         """Send a probe, and the requests that must follow; each ``yield`` awaits a frame."""
-        connection.send_bytes(self._lookup(probe), timeout_ms=self._left_ms())
+        data = request_bytes(probe, client_id=self.client_id, before_sasl=self.before_sasl)
+        connection.send_bytes(data, timeout_ms=self._left_ms())
         frame = yield
         try:
             response = after_frame(probe, frame)
@@ -174,17 +174,6 @@ class VersionSearch:
                 f"{self.broker}: does not support Heartbeat version 0, which a client must send "
                 "before it can request versions"
             )
-
-    def _lookup(self, probe: Probe) -> bytes:
-        if not self.before_sasl:
-            return request_bytes(probe, client_id=self.client_id)
-        # No other request may precede the SASL handshake.
-        return encode_request(
-            probe.request,
-            version=probe.version,
-            correlation_id=_PROBE_CORRELATION_ID,
-            client_id=self.client_id,
-        )
 
     def _after_close(self, probe: Probe) -> Probe:
         if self.before_sasl and probe.version == 0:

@@ -86,12 +86,18 @@ class BrokerVersions:
 _FIRST_ID, _FOLLOWER_ID = 1, 2
 
 
-def request_bytes(probe: Probe, *, client_id: str) -> bytes:
-    """Return the frames to send in one piece, as the first ones on a new connection."""
+def request_bytes(probe: Probe, *, client_id: str, before_sasl: bool = False) -> bytes:
+    """Return the frames to send in one piece, as the first ones on a new connection.
+
+    Args:
+        probe: the probe.
+        client_id: sent with every request.
+        before_sasl: leave out the Heartbeat, since it may not precede the SASL handshake.
+    """
     data = encode_request(
         probe.request, version=probe.version, correlation_id=_FIRST_ID, client_id=client_id
     )
-    if probe.proves is None:
+    if probe.proves is None and not before_sasl:
         data += encode_request(
             HEARTBEAT, version=0, correlation_id=_FOLLOWER_ID, client_id=client_id
         )
