@@ -1,7 +1,4 @@
-"""Reads ZooKeeper's security settings, and decides which nodes everybody may change. Pure.
-
-Source: Kafka 3.9 ``ZkData.defaultAcls``.
-"""
+"""Reads ZooKeeper's security settings. Pure."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -23,14 +20,3 @@ def read_security(given: Mapping[str, object]) -> ZookeeperSecurity:
         ConfigError: a setting is invalid or missing; names it.
     """
     return security_in(read_table(SECURITY_KEYS, given))
-
-
-def is_open_to_all(path: str, security: ZookeeperSecurity) -> bool:
-    """Return whether everybody may change the node that is created at this path.
-
-    Args:
-        path: the path below the chroot.
-        security: the creator's settings.
-    """
-    # Members of every group create nodes below it.
-    return not security.set_acl or path == "/consumers"

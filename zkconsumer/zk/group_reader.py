@@ -1,7 +1,6 @@
 """Reads the input of a rebalance, in six pipelined batches for a group of any size."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
@@ -54,7 +53,7 @@ def read_group(
     wanted = {topic for _, topics in members.values() for topic in topics}
     # Others may name any number of topics that don't exist: that must cost no requests.
     to_read = {*names, *own_topics}
-    topics = _read_topics(store, wanted, to_read, watches.topics)
+    topics, malformed_topics, czxids = _read_topics(store, wanted, to_read, watches.topics)
     return GroupSnapshot(
         members={consumer_id: registration for consumer_id, (registration, _) in members.items()},
         malformed_members=malformed,
@@ -65,10 +64,10 @@ def read_group(
         },
         brokers=brokers.brokers,
         malformed_brokers=brokers.malformed,
-        topics=topics.partitions,
-        malformed_topics=topics.malformed,
+        topics=topics,
+        malformed_topics=malformed_topics,
         all_topics=names,
-        topic_czxids=topics.czxids,
+        topic_czxids=czxids,
     )
 
 
@@ -132,16 +131,10 @@ def read_brokers(store: ZkStore, watch: Watch | None, protocol: SecurityProtocol
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Topics:
-    """The contents of topic nodes; see ``GroupSnapshot``."""
-
-    partitions: dict[str, tuple[int, ...]]
-    malformed: dict[str, str]
-    czxids: dict[str, int]
-
-
-def _read_topics(store: ZkStore, wanted: set[str], to_read: set[str], watch: Watch) -> _Topics:
+def _read_topics(
+    store: ZkStore, wanted: set[str], to_read: set[str], watch: Watch
+) -> tuple[dict[str, tuple[int, ...]], dict[str, str], dict[str, int]]:
+    """Return ``topics``, ``malformed_topics`` and ``topic_czxids`` of ``GroupSnapshot``."""
     topics: dict[str, tuple[int, ...]] = dict.fromkeys(sorted(wanted), ())
     malformed = {
         topic: "it is not a valid topic name" for topic in wanted if not is_topic_name(topic)
@@ -158,4 +151,4 @@ def _read_topics(store: ZkStore, wanted: set[str], to_read: set[str], watch: Wat
             malformed[topic] = partitions.reason
         else:
             topics[topic] = partitions
-    return _Topics(topics, malformed, czxids)
+    return topics, malformed, czxids

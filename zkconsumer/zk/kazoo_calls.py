@@ -22,7 +22,7 @@ from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
 from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.zk.access import is_open_to_all
+from zkconsumer.zk.paths import CONSUMERS
 from zkconsumer.zk.pipeline import PendingResponse, Send
 from zkconsumer.zk.store import (
     CheckOp,
@@ -113,8 +113,12 @@ def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity) -> Se
 
 
 def _acl(path: str, security: ZookeeperSecurity) -> Any:
-    """Return the original's ACL: all rights for the creator, reading for everybody."""
-    if is_open_to_all(path, security):
+    """Return the ACL of a node, as in Kafka 3.9 ``ZkData.defaultAcls``.
+
+    All rights are the creator's, and everybody may read; but members of every group create nodes
+    below ``/consumers``.
+    """
+    if not security.set_acl or path == CONSUMERS:
         return OPEN_ACL_UNSAFE
     return [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
 
