@@ -6,7 +6,7 @@ confluent-kafka's ``Consumer``, and librdkafka's CONFIGURATION.md.
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, TypeGuard, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from zkconsumer.errors import IllegalArgumentError
 
@@ -63,26 +63,6 @@ def advice_on_key(name: str) -> str:
     return f"{name} is not a keyword argument: write {_called_here(name)}=..., or config={{...}}"
 
 
-def is_probably_seconds(timeout: object) -> TypeGuard[float]:
-    """Return whether a time-out is most likely in seconds, as in confluent-kafka.
-
-    True for floats up to 10 with at most two decimals: so short a wait in milliseconds is useless,
-    and a computed time-out would have more digits.
-    """
-    return (
-        isinstance(timeout, float) and 0 < timeout <= _MOST_SECONDS and round(timeout, 2) == timeout
-    )
-
-
-def advice_on_seconds(timeout: float) -> str:
-    """Return what to write instead of ``poll(1.0)``."""
-    return (
-        f"poll({timeout}) would wait for {timeout} milliseconds: for {timeout} seconds, as with "
-        f"confluent-kafka, write poll(timeout_ms={round(timeout * 1000)}); for {timeout} "
-        f"milliseconds, write poll(timeout_ms={timeout})"
-    )
-
-
 def _called_here(key: str) -> str:
     return KEYS.get(key, key.replace(".", "_"))
 
@@ -93,7 +73,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def in_milliseconds(poll: F) -> F:
     """Decorate ``poll`` to refuse time-outs in seconds: ``poll(1.0)``, ``poll(timeout=1.0)``.
 
-    ``timeout_ms=1.0`` is accepted, since it names the unit.
+    Floats up to 10 with at most two decimals are most likely in seconds: so short a wait in
+    milliseconds is useless, and a computed time-out would have more digits. ``timeout_ms=1.0`` is
+    accepted, since it names the unit.
 
     Raises:
         IllegalArgumentError: says what to write.
@@ -101,8 +83,13 @@ def in_milliseconds(poll: F) -> F:
 
     @functools.wraps(poll)
     def checked(self: object, *args: Any, **named: Any) -> Any:
-        if args and is_probably_seconds(args[0]):
-            raise IllegalArgumentError(advice_on_seconds(args[0]))
+        wait = args[0] if args else None
+        if isinstance(wait, float) and 0 < wait <= _MOST_SECONDS and round(wait, 2) == wait:
+            raise IllegalArgumentError(
+                f"poll({wait}) would wait for {wait} milliseconds: for {wait} seconds, as with "
+                f"confluent-kafka, write poll(timeout_ms={round(wait * 1000)}); for {wait} "
+                f"milliseconds, write poll(timeout_ms={wait})"
+            )
         if "timeout" in named:
             raise IllegalArgumentError("poll() has no timeout: write timeout_ms, in milliseconds")
         return poll(self, *args, **named)
