@@ -11,8 +11,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk.kazoo_store import KazooStore, connect
-from zkconsumer.zk.store import CreateOp
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.store import CreateOp, ZkStore
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def store(sandbox: Sandbox) -> Iterator[KazooStore]:
+def store(sandbox: Sandbox) -> Iterator[ZkStore]:
     """Give a client below the sandbox's chroot."""
     made = connect(sandbox.zookeeper_connect, session_timeout_ms=6_000, connection_timeout_ms=5_000)
     yield made
@@ -48,7 +48,7 @@ def test_the_granted_session_timeout_is_the_servers(
 
 
 @pytest.mark.zk
-def test_support_of_transactions_is_detected(store: KazooStore) -> None:
+def test_support_of_transactions_is_detected(store: ZkStore) -> None:
     """ZooKeeper 3.4.6 has them."""
     assert store.supports_multi
 
@@ -65,7 +65,7 @@ def test_a_missing_chroot_is_named_and_not_created(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.zk
-def test_paths_and_watches_are_below_the_chroot(sandbox: Sandbox, store: KazooStore) -> None:
+def test_paths_and_watches_are_below_the_chroot(sandbox: Sandbox, store: ZkStore) -> None:
     """The chroot is in neither of them."""
     seen: list[str] = []
     root_text, _, chroot = sandbox.zookeeper_connect.partition("/")
@@ -149,9 +149,7 @@ def test_closing_does_not_wait_for_a_frozen_server(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.zk
-def test_a_restarted_server_finds_the_session_as_it_was(
-    sandbox: Sandbox, store: KazooStore
-) -> None:
+def test_a_restarted_server_finds_the_session_as_it_was(sandbox: Sandbox, store: ZkStore) -> None:
     """Sessions and ephemeral nodes outlive the server's process; the client reconnects itself."""
     session_id = store.session_id
     store.create("/mine", b"", ephemeral=True)
@@ -166,7 +164,7 @@ def test_a_restarted_server_finds_the_session_as_it_was(
 
 
 @pytest.mark.zk
-def test_threads_share_a_client(store: KazooStore) -> None:
+def test_threads_share_a_client(store: ZkStore) -> None:
     """Batches of several threads take turns, and each gets its own responses."""
     paths = [f"/shared/{number}" for number in range(300)]
     store.set_or_create_many({path: path.encode() for path in paths})

@@ -20,8 +20,8 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.ports import LOOPBACK, pick_free
 from zkconsumer.sandbox.secured import STORE_PASSWORD
-from zkconsumer.zk.kazoo_store import KazooStore, connect
-from zkconsumer.zk.store import CreateOp, OpError, SetOp
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.store import CreateOp, OpError, SetOp, ZkStore
 
 __all__ = ["certificates"]
 
@@ -89,7 +89,7 @@ def secured(
         yield Secured(sandbox, tls_port)
 
 
-def opened(where: str, security: ZookeeperSecurity) -> KazooStore:
+def opened(where: str, security: ZookeeperSecurity) -> ZkStore:
     """Open a client that authenticates."""
     return connect(where, session_timeout_ms=6_000, connection_timeout_ms=6_000, security=security)
 

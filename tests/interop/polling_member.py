@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from tests.interop.mixed_group import MixedGroup
 from tests.support.recorded import declare
+from tests.support.zk_credentials import credentials_of
 from zkconsumer import ConsumerRecord, KafkaConsumer, TopicPartition
 from zkconsumer.membership.zookeeper.polled.member import ZookeeperMember
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk.kazoo_store import KazooStore
 
 TIMINGS: Mapping[str, object] = {
     "zookeeper_session_timeout_ms": 3000,
@@ -90,11 +90,7 @@ class PollingMember:
         """Id and password of its ZooKeeper session, to expire it."""
         membership = self._consumer._parts.session.membership
         assert isinstance(membership, ZookeeperMember)
-        store = membership._context.store
-        assert isinstance(store, KazooStore)
-        credentials = store.credentials
-        assert credentials is not None
-        return credentials
+        return credentials_of(membership._context.store)
 
     def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""

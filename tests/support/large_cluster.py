@@ -8,7 +8,7 @@ from typing import Final
 from tests.support.scripted_cluster import ScriptedCluster
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.zk.kazoo_store import KazooStore, connect
+from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.store import CreateOp, ZkStore
 
@@ -114,7 +114,7 @@ def large_cluster(zookeeper: Sandbox) -> Iterator[str]:
         yield f"{host}/large"
 
 
-def connected(zookeeper_connect: str) -> KazooStore:
+def connected(zookeeper_connect: str) -> ZkStore:
     """Return a client with long timeouts."""
     return connect(zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=PATIENCE_MS)
 

@@ -21,7 +21,7 @@ from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListen
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk.kazoo_store import KazooStore
+from zkconsumer.zk.store import ZkStore
 
 Stream = KafkaStream[bytes, bytes]
 _JOIN_MS = 10_000
@@ -97,11 +97,9 @@ class Member:
         self.close()
 
     @property
-    def store(self) -> KazooStore:
+    def store(self) -> ZkStore:
         """Its ZooKeeper client."""
-        store = self.connector._parts.store
-        assert isinstance(store, KazooStore)
-        return store
+        return self.connector._parts.store
 
     @property
     def session_id(self) -> int:

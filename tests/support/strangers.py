@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.kazoo_store import KazooStore
+from zkconsumer.zk.store import ZkStore
 
 
 @contextmanager
-def stranger(cluster: Sandbox) -> Iterator[KazooStore]:
+def stranger(cluster: Sandbox) -> Iterator[ZkStore]:
     """Connect a client during the context; its session and ephemeral nodes end with it."""
     store = kazoo_store.connect(
         cluster.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000

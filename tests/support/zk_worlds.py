@@ -10,8 +10,9 @@ from typing import Protocol
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.tcp_gate import TcpGate
 from tests.support.waiting import wait_until
+from tests.support.zk_credentials import credentials_of
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.zk.kazoo_store import KazooStore, connect
+from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.store import ZkStore
 
@@ -87,12 +88,10 @@ class RealWorld:
         return store
 
     def expire(self, store: ZkStore) -> None:
-        assert isinstance(store, KazooStore)
-        assert store.credentials is not None
         old_id = store.session_id
         events: list[SessionEvent] = []
         store.on_session(events.append)
-        self._sandbox.expire_session(*store.credentials)
+        self._sandbox.expire_session(*credentials_of(store))
         wait_until(
             lambda: any(
                 event.state is SessionState.CONNECTED and event.session_id != old_id

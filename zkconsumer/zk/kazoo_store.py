@@ -74,19 +74,6 @@ _STATES = {
 }
 
 
-class KazooStore(ZkStore):
-    """A ``ZkStore`` on a real ZooKeeper; created by ``connect``."""
-
-    def __init__(self, client: "_KazooRawClient") -> None:
-        super().__init__(client)
-        self._raw_client = client
-
-    @property
-    def credentials(self) -> tuple[int, bytes] | None:
-        """Id and password of the session, for tests that end it; None while disconnected."""
-        return self._raw_client.credentials
-
-
 def connect(
     zookeeper_connect: str,
     *,
@@ -94,7 +81,7 @@ def connect(
     connection_timeout_ms: int,
     security: ZookeeperSecurity = OPEN,
     supports_multi: bool | None = None,
-) -> KazooStore:
+) -> ZkStore:
     """Connect to ZooKeeper and open a session.
 
     Args:
@@ -119,7 +106,7 @@ def connect(
     except BaseException:
         client.close(CLOSE_TIMEOUT_MS)
         raise
-    return KazooStore(client)
+    return ZkStore(client)
 
 
 class _KazooRawClient:
@@ -162,11 +149,6 @@ class _KazooRawClient:
     @property
     def connected(self) -> bool:
         return self._tracker.connected
-
-    @property
-    def credentials(self) -> tuple[int, bytes] | None:
-        credentials: tuple[int, bytes] | None = self._kazoo.client_id
-        return credentials
 
     def on_session(self, listener: SessionListener) -> None:
         self._tracker.add(listener)

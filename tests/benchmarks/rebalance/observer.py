@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.assignment.strategy import GroupAssignment, assign
 from zkconsumer.clock import SystemClock
-from zkconsumer.zk.kazoo_store import KazooStore, connect
+from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.paths import GroupPaths, topic_path
+from zkconsumer.zk.store import ZkStore
 
 TIMEOUT_S = 900
 PAUSE_S = 0.005
@@ -24,7 +25,7 @@ class Observer:
     def __init__(self, zookeeper_connect: str, topic: str, partitions: int) -> None:
         self.topic = topic
         self.count = partitions
-        self._store: KazooStore = connect(
+        self._store: ZkStore = connect(
             zookeeper_connect, session_timeout_ms=30_000, connection_timeout_ms=20_000
         )
 

@@ -11,6 +11,7 @@ from tests.support.clusters import fresh_name
 from tests.support.members import Member, settings_for
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
+from tests.support.zk_credentials import credentials_of
 from tests.support.zk_tree import ZkTree
 from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.model import TopicPartition
@@ -171,9 +172,7 @@ def test_at_most_once_repeats_nothing_after_a_rebalance_and_an_expired_session(
         wait_until(lambda: len(first.deliveries) > 50, what="a beginning")
         with Member(cluster, group, {topic: 1}, consumer_id="b", **once) as second:
             session = first.session_id
-            credentials = first.store.credentials
-            assert credentials is not None
-            cluster.expire_session(*credentials)
+            cluster.expire_session(*credentials_of(first.store))
             wait_until(lambda: first.session_id != session, what="its new session")
             wait_until(
                 lambda: len(first.claims()) == len(second.claims()) == 1, what="a share each"

@@ -7,6 +7,7 @@ from tests.support.members import Member, await_ends, duplicates, settings_for
 from tests.support.tcp_gate import TcpGate
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
+from tests.support.zk_credentials import credentials_of
 from tests.support.zk_tree import ZkTree
 from zkconsumer import OffsetCommitFailed, ZookeeperConsumerConnector
 from zkconsumer.fetch.claim import PartitionClaim
@@ -73,9 +74,7 @@ def test_an_expired_member_stops_at_once_and_comes_back(cluster: Sandbox) -> Non
         committed = tree.offsets(group)
         await_ends([expired, other], traffic.ends, "after the commit")
         ending, old_claims = SessionEnd(expired), expired.claims()
-        credentials = expired.store.credentials
-        assert credentials is not None
-        cluster.expire_session(*credentials)
+        cluster.expire_session(*credentials_of(expired.store))
         wait_until(lambda: ending.delivered, what="the member to hear of it")
         wait_until(lambda: expired.session_id != old_session, what="its new session")
         await_shared(tree, group, topic, (expired, other))

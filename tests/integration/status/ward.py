@@ -13,9 +13,9 @@ from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.sandbox import Sandbox, ScalaTool
-from zkconsumer.zk.kazoo_store import KazooStore
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import ZkStore
 
 RECORDS = 5
 FULL, MORE, LOST, SHORT, READ, DROPPED = "full", "more", "lost", "short", "read", "dropped"
@@ -37,9 +37,7 @@ class Ward:
         tools: the original's console consumers, by group.
     """
 
-    def __init__(
-        self, cluster: Sandbox, store: KazooStore, other: KazooStore, folder: Path
-    ) -> None:
+    def __init__(self, cluster: Sandbox, store: ZkStore, other: ZkStore, folder: Path) -> None:
         self.cluster = cluster
         self.store = store
         self.other = other
@@ -55,7 +53,7 @@ class Ward:
         member: str,
         streams: Mapping[str, int],
         *,
-        store: KazooStore | None = None,
+        store: ZkStore | None = None,
         ahead_ms: int = 0,
     ) -> None:
         """Register a member, whose clock may be ahead."""
@@ -64,7 +62,7 @@ class Ward:
         self.register_as(group, member, encode_registration(message), store=store)
 
     def register_as(
-        self, group: str, member: str, data: bytes, *, store: KazooStore | None = None
+        self, group: str, member: str, data: bytes, *, store: ZkStore | None = None
     ) -> None:
         """Register a member with any bytes."""
         path = GroupPaths(group).member(member)
@@ -75,7 +73,7 @@ class Ward:
         assert self.store.create(path, data, ephemeral=False)
 
     def own(
-        self, group: str, tp: TopicPartition, owner: str, *, store: KazooStore | None = None
+        self, group: str, tp: TopicPartition, owner: str, *, store: ZkStore | None = None
     ) -> None:
         """Create an owner node."""
         path = GroupPaths(group).owner(tp)

@@ -25,7 +25,7 @@ from zkconsumer.web.security import Hosts, Tokens
 from zkconsumer.web.serving import Address, PageServer, listening
 from zkconsumer.web.site import Site
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
-from zkconsumer.zk.kazoo_store import KazooStore
+from zkconsumer.zk.store import ZkStore
 
 MEDIAN_MOST, TENTH_MOST = 2.0, 5.0
 """Limits of the median and of the 90th percentile, in multiples of the piece's."""
@@ -44,7 +44,7 @@ PAGES = (
 class ConnectedCluster:
     """A connected cluster, whose brokers are in memory."""
 
-    def __init__(self, store: KazooStore, zookeeper_connect: str) -> None:
+    def __init__(self, store: ZkStore, zookeeper_connect: str) -> None:
         self.zookeeper = store
         self._connect = zookeeper_connect
 
