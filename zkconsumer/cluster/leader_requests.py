@@ -138,7 +138,15 @@ class LeaderRequests:
             for leader in sorted(by_leader, key=self._pool.failed_last):
                 part = by_leader[leader]
                 try:
-                    sent.append(self._sent(kind, leader, part, view, deadline, taken))
+                    connection, in_flight, was_idle = self._begin(
+                        kind.request(part, view),
+                        leader,
+                        self._limit_ms(deadline),
+                        taken,
+                        at_least=kind.at_least(part),
+                        at_most=kind.at_most,
+                    )
+                    sent.append(_Sent(connection, in_flight, part, was_idle))
                 except TransportError as error:
                     responses.update(self._failed(leader, part, error))
                 except UnsupportedVersion:
@@ -154,25 +162,6 @@ class LeaderRequests:
             for connection in sorted(taken, key=lambda connection: connection.is_idle):
                 self._pool.give_back(connection)
         return responses
-
-    def _sent(
-        self,
-        kind: LeaderRequest[Q, A],
-        leader: Broker,
-        part: Mapping[TopicPartition, Q],
-        view: ClusterView,
-        deadline: CallDeadline,
-        taken: list[NegotiatedConnection],
-    ) -> _Sent[Q]:
-        connection, in_flight, was_idle = self._begin(
-            kind.request(part, view),
-            leader,
-            self._limit_ms(deadline),
-            taken,
-            at_least=kind.at_least(part),
-            at_most=kind.at_most,
-        )
-        return _Sent(connection, in_flight, part, was_idle)
 
     def _begin(
         self,

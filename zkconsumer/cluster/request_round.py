@@ -24,7 +24,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import FIRST_HEDGE_DELAY_MS, HedgePace, Sent, TimeLimits, first_response
-from zkconsumer.net.in_flight import Received
+from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.messages.find_coordinator import (
@@ -143,7 +143,7 @@ class RequestRound(Generic[T]):
         """Try the broker again next, since it had only closed an idle connection."""
         self._first_pass.appendleft(broker)
 
-    def _race(self) -> "_PendingRequest[T]":
+    def _race(self) -> "_PendingRequest":
         longest_ms = self._request_timeout_ms + self._quiet_ms * (len(self._first_pass) + 1)
         return first_response(
             None,
@@ -156,7 +156,7 @@ class RequestRound(Generic[T]):
             whom="the brokers",
         )
 
-    def _next(self, failure: ZkConsumerError | None) -> "_PendingRequest[T] | None":
+    def _next(self, failure: ZkConsumerError | None) -> "_PendingRequest | None":
         """Send the request to the next broker that can be tried."""
         del failure  # recorded already
         while self._first_pass or self._second_pass:
@@ -183,7 +183,7 @@ class RequestRound(Generic[T]):
                 self.failed(broker, error, again=was_hurried)
         return None
 
-    def _begin(self, broker: Broker, limit_ms: int, dial_ms: int) -> "_PendingRequest[T]":
+    def _begin(self, broker: Broker, limit_ms: int, dial_ms: int) -> "_PendingRequest":
         connection, was_idle = self._pool.take_or_dial(broker, timeout_ms=dial_ms)
         self._taken.append(connection)
         request = self._lookup.request(connection)
@@ -193,7 +193,7 @@ class RequestRound(Generic[T]):
             if was_idle:
                 return self._begin(broker, limit_ms, dial_ms)
             raise
-        return _PendingRequest(Sent(connection, in_flight), self, was_idle=was_idle)
+        return _PendingRequest(connection, in_flight, self, was_idle=was_idle)
 
     def _failure(self) -> Exception:
         """Return the error to raise after all brokers failed."""
@@ -212,12 +212,18 @@ class RequestRound(Generic[T]):
         return self._final
 
 
-class _PendingRequest(Generic[T]):
+class _PendingRequest(Sent[Any]):
     """A request of a round in flight; it records its failure in the round."""
 
-    def __init__(self, sent: Sent[Any], of: RequestRound[T], *, was_idle: bool) -> None:
-        self.connection = sent.connection
-        self._sent = sent
+    def __init__(
+        self,
+        connection: NegotiatedConnection,
+        in_flight: InFlight[Any],
+        of: RequestRound[Any],
+        *,
+        was_idle: bool,
+    ) -> None:
+        super().__init__(connection, in_flight)
         self._of = of
         self._was_idle = was_idle
 
@@ -225,7 +231,7 @@ class _PendingRequest(Generic[T]):
         """See ``PendingRequest``."""
         broker = self.connection.broker
         try:
-            return self._sent.receive(timeout_ms)
+            return super().receive(timeout_ms)
         except ConnectionLost as error:
             if self._was_idle:
                 self._of.closed_idle(broker)
@@ -235,14 +241,6 @@ class _PendingRequest(Generic[T]):
         except (TransportError, ProtocolError) as error:
             self._of.failed(broker, error)
             raise
-
-    def response(self) -> Any:
-        """See ``Sent``."""
-        return self._sent.response()
-
-    def close(self) -> None:
-        """See ``PendingRequest``."""
-        self._sent.close()
 
 
 def named(broker: Broker, error: Exception) -> str:
