@@ -49,7 +49,7 @@ def parse_topic(text: str) -> TopicOption:
 
 
 def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000
+    return text.isascii() and text.isdigit() and len(text) < 7 and int(text) > 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -126,6 +126,7 @@ def _first(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 def _timeout_ms(text: str | None) -> int:
     if text is None:
         return _TIMEOUT_MS
-    if not text.isdigit() or not 0 < int(text) <= 3_600_000:
+    is_number = text.isascii() and text.isdigit() and len(text) < 8
+    if not is_number or not 0 < int(text) <= 3_600_000:
         raise ConfigError(f"request.timeout.ms is {text!r}: it must be a number of ms")
     return int(text)

@@ -250,6 +250,8 @@ def test_a_registry_that_is_away_is_an_error() -> None:
         ("http://h:99999", {}, r"must be http\(s\)"),
         ("http://h", {"basic.auth.user.inf": "x"}, "did you mean basic.auth.user.info"),
         ("http://h", {"request.timeout.ms": "soon"}, "number of ms"),
+        ("http://h", {"request.timeout.ms": "²"}, "number of ms"),
+        ("http://h", {"request.timeout.ms": "1" * 5_000}, "number of ms"),
         ("http://h", {"ssl.truststore.type": "JKS"}, "must be PEM"),
         ("http://h", {"basic.auth.credentials.source": "SASL_INHERIT"}, "USER_INFO or URL"),
         ("http://h", {"basic.auth.user.info": "a", "bearer.auth.token": "b"}, "one of them"),

@@ -28,7 +28,10 @@ def test_topics_add_up() -> None:
     assert args.topics == [TopicOption("logs", 4, 1), TopicOption("events", 8, 3)]
 
 
-@pytest.mark.parametrize("text", ["logs", ":4", "logs:0", "logs:x", "logs:1:2:3", "logs:-1", "a:²"])
+@pytest.mark.parametrize(
+    "text",
+    ["logs", ":4", "logs:0", "logs:x", "logs:1:2:3", "logs:-1", "a:²", f"a:{'1' * 5_000}"],
+)
 def test_a_malformed_topic_is_refused(text: str) -> None:
     """The error shows the expected form."""
     with pytest.raises(argparse.ArgumentTypeError, match="is not NAME:PARTITIONS"):

@@ -29,6 +29,7 @@ def test_an_address_has_a_host_and_a_port(text: str, address: tuple[str, int], s
     "text",
     [
         *("", "8380", "host", "host:", "host:x", "::1:80", "h:65536", "a b:1"),
+        f"h:{'1' * 5_000}",
         *("[localhost:80", "localhost]:80", "[localhost]:80", "[]:80", "[::1:80", "[[::1]]:80"),
     ],
 )

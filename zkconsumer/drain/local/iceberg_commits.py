@@ -28,7 +28,7 @@ def last_batch(metadata: TableMetadata, drain: str) -> int:
     if there or is_whole(snapshots):
         return max(there, default=0)
     number = metadata.properties.get(BATCH, "")
-    return int(number) if number.isdigit() else 0
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
 
 
 def is_whole(snapshots: Sequence[Snapshot]) -> bool:
