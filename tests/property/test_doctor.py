@@ -194,7 +194,6 @@ COMMITS = st.builds(
     st.integers(-1, 5),
     st.sampled_from(["zookeeper", "kafka"]),
     st.just(NOW_MS),
-    st.just(""),
     TIMES,
 )
 ODD_MEMBERS = st.builds(

@@ -72,7 +72,7 @@ def _partitions(group: int, topics_each: int, at_ms: int) -> Iterator[GroupParti
 def record(path: Path, every_ms: int, hours: int, retention: Retention, topics_each: int) -> int:
     """Write as the page's recorder does, including clean-up; return the largest size, bytes."""
     until_ms = BEGIN_MS + hours * HOUR_MS
-    writer, upkeep_ms, largest = SampleWriter(SAMPLE_MS, 60_000), BEGIN_MS, 0
+    writer, upkeep_ms, largest = SampleWriter(SAMPLE_MS), BEGIN_MS, 0
     states = ManualStates(cluster_at(BEGIN_MS - every_ms, topics_each))
     with closing(open_for_writing(path)) as connection:
         for at_ms in range(BEGIN_MS, until_ms, every_ms):

@@ -168,14 +168,14 @@ def verdicts() -> Mapping[GroupKey, BurrowGroupStatus]:
         ZOOKEEPER_GROUP: BurrowGroupStatus(
             status=BurrowStatus.ERR,
             partitions=(
-                BurrowPartitionStatus(T0, BurrowStatus.STOP, "g_h-1-abc-0", 30),
-                BurrowPartitionStatus(T1, BurrowStatus.OK, None, 0),
-                BurrowPartitionStatus(U0, BurrowStatus.OK, None, 0),
+                BurrowPartitionStatus(T0, BurrowStatus.STOP, 30),
+                BurrowPartitionStatus(T1, BurrowStatus.OK, 0),
+                BurrowPartitionStatus(U0, BurrowStatus.OK, 0),
             ),
         ),
         COORDINATOR_GROUP: BurrowGroupStatus(
             status=BurrowStatus.OK,
-            partitions=(BurrowPartitionStatus(U0, BurrowStatus.OK, "c-1", 6),),
+            partitions=(BurrowPartitionStatus(U0, BurrowStatus.OK, 6),),
         ),
     }
 

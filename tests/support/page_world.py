@@ -359,7 +359,6 @@ def _partition(
         offset,
         "zookeeper" if in_zookeeper else "kafka",
         at_ms,
-        "",
         at_ms - (step - committed_step) * STEP_MS - 2_000,
     )
     return GroupPartition(

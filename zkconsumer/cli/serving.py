@@ -29,7 +29,7 @@ from zkconsumer.web.app import build_app, build_clusters_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.history.database import check_file
 from zkconsumer.web.history.past import RecordedPast
-from zkconsumer.web.history.recorder import Recorder, RecorderSettings
+from zkconsumer.web.history.recorder import Recorder
 from zkconsumer.web.history.upkeep import Retention
 from zkconsumer.web.publishing import OnNews
 from zkconsumer.web.security import Hosts, Tokens, check_token, is_loopback
@@ -284,7 +284,7 @@ def _recorder(args: argparse.Namespace, *, several: bool) -> Iterator[Recorder]:
         else:
             path = _history_file(args)
         retention = Retention(days=args.keep_days, max_bytes=args.history_mb << 20)
-        recorder = Recorder(path, RecorderSettings(retention=retention))
+        recorder = Recorder(path, retention)
         stack.callback(recorder.close)
         yield recorder
 

@@ -2,15 +2,12 @@
 
 import asyncio
 import errno
-import logging
 import os
 import socket
 from collections.abc import Callable
 from typing import Final
 
 from zkconsumer.inbound.pacing import PacedLog
-
-log = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 64
 """Maximum number of connections accepted before other events are handled."""

@@ -66,20 +66,14 @@ class BurrowPartitionStatus(NamedTuple):
     Attributes:
         topic_partition: the partition.
         status: never NOTFOUND or ERR.
-        owner: the thread or member that owns it.
         current_lag: in records; 0 if unknown, as in Burrow.
         complete: how full its window of commits is, 0 to 1.
-        start: the first commit of the window.
-        end: the last one.
     """
 
     topic_partition: TopicPartition
     status: BurrowStatus
-    owner: str | None
     current_lag: int
     complete: float = 0.0
-    start: CommitSample | None = None
-    end: CommitSample | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,11 +94,6 @@ class BurrowGroupStatus:
     def total_lag(self) -> int:
         """The sum of all known lags."""
         return sum(partition.current_lag for partition in self.partitions)
-
-    @property
-    def max_lag(self) -> BurrowPartitionStatus | None:
-        """The partition with the largest lag; the first of several."""
-        return max(self.partitions, key=lambda partition: partition.current_lag, default=None)
 
 
 def evaluate_group(
@@ -128,22 +117,14 @@ def evaluate_group(
         tp, status = partition.topic_partition, BurrowStatus.OK
         lag = records_behind(group.kind, partition) or 0
         series = commits.get(tp)
-        committed = partition.effective(group.kind)
-        # A group that can't be read has not stopped.
-        read_ms = now_ms if committed is None else min(now_ms, committed.seen_ms)
-        if not series:
-            found.append(BurrowPartitionStatus(tp, status, partition.owner, lag))
-            continue
-        complete = len(series) / series.limit
-        if lag:
-            log_ends = history.log_ends(tp)
+        complete = len(series) / series.limit if series else 0.0
+        if lag and series:
+            committed, log_ends = partition.effective(group.kind), history.log_ends(tp)
+            # A group that can't be read has not stopped.
+            read_ms = now_ms if committed is None else min(now_ms, committed.seen_ms)
             recent = () if log_ends is None else log_ends.since(read_ms - RECENT_MS)
             status = partition_status(tuple(series), recent, lag, read_ms)
-        found.append(
-            BurrowPartitionStatus(
-                tp, status, partition.owner, lag, complete, series.first, series.last
-            )
-        )
+        found.append(BurrowPartitionStatus(tp, status, lag, complete))
     worst = max((partition.status for partition in found), default=BurrowStatus.OK)
     full = sum(partition.complete >= 1.0 for partition in found)
     return BurrowGroupStatus(

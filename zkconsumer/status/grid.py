@@ -81,14 +81,6 @@ class Grid:
     columns: tuple[OwnerColumn, ...]
     rows: tuple[PartitionRow, ...]
 
-    def counts(self, topic: str) -> tuple[int, ...]:
-        """Return the number of a topic's partitions in each column."""
-        found = [0] * len(self.columns)
-        for row in self.rows:
-            if row.column is not None and row.topic_partition.topic == topic:
-                found[row.column] += 1
-        return tuple(found)
-
 
 def grid_of(group: GroupStatus, verification: Verification) -> Grid:
     """Return a group as a grid.
@@ -114,16 +106,6 @@ def grid_of(group: GroupStatus, verification: Verification) -> Grid:
         for partition in shown
     )
     return Grid(columns=_columns(group, owner_ids, rows), rows=rows)
-
-
-def moved(before: Grid, after: Grid) -> tuple[TopicPartition, ...]:
-    """Return the owned partitions of ``after`` that had another owner before, or none; in order."""
-    owners = {row.topic_partition: row.owner for row in before.rows}
-    return tuple(
-        row.topic_partition
-        for row in after.rows
-        if row.owner is not None and owners.get(row.topic_partition) != row.owner
-    )
 
 
 def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:

@@ -212,14 +212,12 @@ class CommittedOffset(NamedTuple):
         offset: the next offset to read.
         storage: where it is stored.
         seen_ms: when it was read.
-        metadata: the committer's free text; ZooKeeper stores none.
         committed_ms: when it was committed, by the clock of ZooKeeper or the broker, if known.
     """
 
     offset: int
     storage: Storage
     seen_ms: int
-    metadata: str = ""
     committed_ms: int | None = None
 
 

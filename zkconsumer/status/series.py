@@ -26,13 +26,6 @@ COMMIT_SAMPLES = 10
 _UNKNOWN = -1
 
 
-class LogEndSample(NamedTuple):
-    """A log end, and when it was read."""
-
-    log_end: int
-    at_ms: int
-
-
 class CommitSample(NamedTuple):
     """A commit: its offset, its time, and the lag at that time if known."""
 
@@ -54,8 +47,6 @@ class LogEndSeries:
     __slots__ = ("_limit", "_offsets", "_times")
 
     def __init__(self, limit: int = LOG_END_SAMPLES) -> None:
-        if limit < 4:
-            raise ValueError(f"a series needs room for 4 samples, not {limit}")
         self._limit = limit
         self._offsets = array("q")
         self._times = array("q")
@@ -63,8 +54,9 @@ class LogEndSeries:
     def __len__(self) -> int:
         return len(self._offsets)
 
-    def __iter__(self) -> Iterator[LogEndSample]:
-        return map(LogEndSample, self._offsets, self._times)
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Yield each log end, and when it was read."""
+        return zip(self._offsets, self._times, strict=True)
 
     def add(self, log_end: int, at_ms: int) -> None:
         """Add a sample.
@@ -137,8 +129,6 @@ class Commits:
     __slots__ = ("_lags", "_offsets", "_times", "limit")
 
     def __init__(self, limit: int = COMMIT_SAMPLES) -> None:
-        if limit < 2:
-            raise ValueError(f"a window needs room for 2 commits, not {limit}")
         self.limit = limit
         self._offsets = array("q")
         self._times = array("q")
@@ -150,16 +140,6 @@ class Commits:
     def __iter__(self) -> Iterator[CommitSample]:
         lags = [None if lag == _UNKNOWN else lag for lag in self._lags]
         return map(CommitSample, self._offsets, self._times, lags)
-
-    @property
-    def first(self) -> CommitSample | None:
-        """The earliest commit kept."""
-        return self._at(0) if self._offsets else None
-
-    @property
-    def last(self) -> CommitSample | None:
-        """The latest commit."""
-        return self._at(-1) if self._offsets else None
 
     def add(self, committed: CommittedOffset, log_end: int | None, skew_ms: int = 0) -> None:
         """Add the committed offset, unless it is the last known commit.
@@ -192,11 +172,6 @@ class Commits:
         self._offsets.append(committed.offset)
         self._times.append(at_ms)
         self._lags.append(lag)
-
-    def _at(self, index: int) -> CommitSample:
-        lag = self._lags[index]
-        known = None if lag == _UNKNOWN else lag
-        return CommitSample(self._offsets[index], self._times[index], known)
 
 
 class History:

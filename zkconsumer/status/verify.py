@@ -69,12 +69,10 @@ class Expectation:
     """The result of one assignor, compared with the owners.
 
     Attributes:
-        owners: the thread of every assigned partition.
         differing: the partitions whose owner differs.
         reason: why it can't be applied to this group; None if it can.
     """
 
-    owners: Mapping[TopicPartition, str] = field(default_factory=dict)
     differing: tuple[TopicPartition, ...] = ()
     reason: str | None = None
 
@@ -230,11 +228,11 @@ def _expectations(
         if isinstance(found, CannotAssign):
             yield strategy, Expectation(reason=found.reason)
             continue
-        wanted = {tp: str(thread) for tp, thread in sorted(found.items())}
+        wanted = {tp: str(thread) for tp, thread in found.items()}
         differing = tuple(
             tp for tp in sorted({*wanted, *owners}) if wanted.get(tp) != owners.get(tp)
         )
-        yield strategy, Expectation(owners=wanted, differing=differing)
+        yield strategy, Expectation(differing=differing)
 
 
 @dataclass(frozen=True, slots=True)

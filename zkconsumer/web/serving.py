@@ -21,8 +21,6 @@ from zkconsumer.inbound.pacing import PacedLog
 from zkconsumer.inbound.table import ConnectionLimits
 from zkconsumer.web.connection import HEAD_MAX, PageConnection
 
-log = logging.getLogger(__name__)
-
 _BACKLOG: Final = 1024
 _ADDRESSES: Final = 5
 """How many addresses it takes to use up all connections with idle ones."""

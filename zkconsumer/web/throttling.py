@@ -6,8 +6,11 @@ from typing import Final
 from zkconsumer.inbound.table import address_key
 
 GUESSES_AT_ONCE: Final = 10
+"""How many wrong tokens an address may send at once."""
 GUESS_EACH_MS: Final = 6_000
-_ADDRESSES_MAX: Final = 10_000
+"""The interval after which an address gets another attempt."""
+ADDRESSES_MAX: Final = 10_000
+"""How many addresses are kept; those that failed longest ago are dropped."""
 
 
 class GuessThrottle:
@@ -15,23 +18,9 @@ class GuessThrottle:
 
     An address without attempts left is refused without checking its token: a right guess must look
     like a wrong one. Cookies are not counted, since their signatures can't be guessed.
-
-    Args:
-        at_once: how many wrong tokens an address may send at once.
-        each_ms: the interval after which it gets another attempt.
-        addresses_max: how many addresses are kept; those that failed longest ago are dropped.
     """
 
-    def __init__(
-        self,
-        *,
-        at_once: int = GUESSES_AT_ONCE,
-        each_ms: int = GUESS_EACH_MS,
-        addresses_max: int = _ADDRESSES_MAX,
-    ) -> None:
-        self._at_once = at_once
-        self._each_ms = each_ms
-        self._addresses_max = addresses_max
+    def __init__(self) -> None:
         # When the failures of an address expire; the latest to fail are last.
         self._forgiven_ms: OrderedDict[str, int] = OrderedDict()
 
@@ -41,12 +30,12 @@ class GuessThrottle:
     def wait_ms(self, host: str, now_ms: int) -> int:
         """Return the time until tokens of an address are checked again; 0: now."""
         forgiven_ms = self._forgiven_ms.get(address_key(host), now_ms)
-        return max(0, forgiven_ms - now_ms - (self._at_once - 1) * self._each_ms)
+        return max(0, forgiven_ms - now_ms - (GUESSES_AT_ONCE - 1) * GUESS_EACH_MS)
 
     def failed(self, host: str, now_ms: int) -> None:
         """Count a wrong token of an address."""
         address = address_key(host)
         before_ms = self._forgiven_ms.pop(address, now_ms)
-        self._forgiven_ms[address] = max(before_ms, now_ms) + self._each_ms
-        while len(self._forgiven_ms) > self._addresses_max:
+        self._forgiven_ms[address] = max(before_ms, now_ms) + GUESS_EACH_MS
+        while len(self._forgiven_ms) > ADDRESSES_MAX:
             self._forgiven_ms.popitem(last=False)

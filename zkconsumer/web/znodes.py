@@ -27,8 +27,7 @@ class ZnodeView:
         created_ms: when it was created, by ZooKeeper's clock.
         modified_ms: when it was last changed, by ZooKeeper's clock.
         version: the version of its data.
-        children: their names, sorted; at most ``CHILDREN_SHOWN``.
-        children_count: their number; 0 if not read.
+        children_count: the number of its children; 0 if not read.
         problem: why it could not be read.
     """
 
@@ -40,7 +39,6 @@ class ZnodeView:
     created_ms: int | None = None
     modified_ms: int | None = None
     version: int | None = None
-    children: Sequence[str] = ()
     children_count: int = 0
     problem: str | None = None
 
@@ -95,6 +93,5 @@ def _shown(path: str, node: ZNode, names: Sequence[str]) -> ZnodeView:
         created_ms=node.ctime_ms,
         modified_ms=node.mtime_ms,
         version=node.version,
-        children=tuple(names[:CHILDREN_SHOWN]),
         children_count=len(names),
     )

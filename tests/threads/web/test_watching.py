@@ -265,7 +265,7 @@ def stuck(at_ms: int, read_ms: int) -> ClusterSnapshot:
     partition = GroupPartition(
         TP,
         "a-0",
-        committed=(CommittedOffset(40, "zookeeper", read_ms, "", 500),),
+        committed=(CommittedOffset(40, "zookeeper", read_ms, 500),),
         log_start=0,
         log_end=100,
         log_at_ms=at_ms,
@@ -323,7 +323,7 @@ def beyond(seen_ms: int, log_at_ms: int) -> ClusterSnapshot:
     """A group whose offset lies beyond the end of the log, each read at its own time."""
     partition = GroupPartition(
         TP,
-        committed=(CommittedOffset(140, "zookeeper", seen_ms, "", seen_ms),),
+        committed=(CommittedOffset(140, "zookeeper", seen_ms, seen_ms),),
         log_start=0,
         log_end=100,
         log_at_ms=log_at_ms,
@@ -532,7 +532,7 @@ def _without_lag(at_ms: int, lost: str) -> ClusterSnapshot:
     partition = GroupPartition(
         TP,
         "a-0",
-        committed=(CommittedOffset(100, "zookeeper", read["offsets"], "", 500),),
+        committed=(CommittedOffset(100, "zookeeper", read["offsets"], 500),),
         log_start=0,
         log_end=100,
         log_at_ms=read["log"],

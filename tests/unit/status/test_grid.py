@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.status import group_of, member
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.grid import Grid, grid_of, moved, short_labels
+from zkconsumer.status.grid import Grid, grid_of, short_labels
 from zkconsumer.status.model import (
     CommittedOffset,
     GroupKind,
@@ -55,8 +55,6 @@ def test_each_partition_is_in_its_owners_column() -> None:
         (2, None, None, OwnershipFault.NO_THREAD_ID),
     ]
     assert grid.rows[0].committed == CommittedOffset(5, "zookeeper", 0)
-    assert grid.counts("t") == (2, 0, 1)
-    assert grid.counts("u") == (0, 0, 0)
 
 
 def test_a_partition_without_an_owner_has_a_row_without_a_column() -> None:
@@ -74,16 +72,6 @@ def test_a_coordinators_members_are_shown_by_their_ids() -> None:
     assert [column.owner_id for column in grid.columns] == ["c-1"]
     assert grid.columns[0].problem == "odd"
     assert (grid.rows[0].column, grid.rows[0].thread) == (0, None)
-
-
-def test_a_partition_has_moved_if_it_has_another_owner() -> None:
-    """A partition has moved if it has another owner now, not if it only lost one."""
-    members = (member("g_a", {"t": 1}), member("g_b", {"t": 1}))
-    before = _grid(group_of(_owned(0, "g_a-0"), _owned(1, "g_a-0"), members=members))
-    after = _grid(group_of(_owned(0, "g_a-0"), _owned(1, "g_b-0"), _owned(2, "g_b-0")))
-    assert moved(before, after) == (TopicPartition("t", 1), TopicPartition("t", 2))
-    assert moved(after, before) == (TopicPartition("t", 1),)
-    assert moved(before, before) == ()
 
 
 @pytest.mark.parametrize(

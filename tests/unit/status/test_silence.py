@@ -32,7 +32,7 @@ def left(
     committed_ms: int | None, *, storage: Storage = "zookeeper", unmoved_ms: int | None = None
 ) -> GroupStatus:
     """Return a group without members and with a lag of 60, as a snapshot has it now."""
-    committed = CommittedOffset(40, storage, NOW_MS, "", committed_ms)
+    committed = CommittedOffset(40, storage, NOW_MS, committed_ms)
     partition = GroupPartition(
         T0, committed=(committed,), log_start=50, log_end=100, log_at_ms=NOW_MS
     )

@@ -5,47 +5,56 @@ from hypothesis import strategies as st
 
 from tests.support.asgi_client import scope_of
 from zkconsumer.web.guarding import client_host
-from zkconsumer.web.throttling import GuessThrottle
+from zkconsumer.web.throttling import (
+    ADDRESSES_MAX,
+    GUESS_EACH_MS,
+    GUESSES_AT_ONCE,
+    GuessThrottle,
+)
 
 
 def test_some_wrong_tokens_are_free_and_more_must_wait() -> None:
     """Some wrong tokens cost nothing, more cost a wait; each address counts alone, for a while."""
-    throttle = GuessThrottle(at_once=3, each_ms=100)
-    for _ in range(3):
+    throttle = GuessThrottle()
+    for _ in range(GUESSES_AT_ONCE):
         assert throttle.wait_ms("10.0.0.1", 0) == 0
         throttle.failed("10.0.0.1", 0)
-    assert throttle.wait_ms("10.0.0.1", 0) == 100
+    assert throttle.wait_ms("10.0.0.1", 0) == GUESS_EACH_MS
     assert throttle.wait_ms("10.0.0.2", 0) == 0
-    assert throttle.wait_ms("10.0.0.1", 60) == 40
-    assert throttle.wait_ms("10.0.0.1", 100) == 0
-    throttle.failed("10.0.0.1", 100)
-    assert throttle.wait_ms("10.0.0.1", 100) == 100
-    for _ in range(3):
-        assert throttle.wait_ms("10.0.0.1", 500) == 0
-        throttle.failed("10.0.0.1", 500)
-    assert throttle.wait_ms("10.0.0.1", 500) == 100
+    assert throttle.wait_ms("10.0.0.1", GUESS_EACH_MS - 40) == 40
+    assert throttle.wait_ms("10.0.0.1", GUESS_EACH_MS) == 0
+    throttle.failed("10.0.0.1", GUESS_EACH_MS)
+    assert throttle.wait_ms("10.0.0.1", GUESS_EACH_MS) == GUESS_EACH_MS
+    later_ms = (GUESSES_AT_ONCE + 2) * GUESS_EACH_MS
+    for _ in range(GUESSES_AT_ONCE):
+        assert throttle.wait_ms("10.0.0.1", later_ms) == 0
+        throttle.failed("10.0.0.1", later_ms)
+    assert throttle.wait_ms("10.0.0.1", later_ms) == GUESS_EACH_MS
 
 
 def test_the_number_of_addresses_is_bounded() -> None:
     """The number of addresses is bounded, and the one that failed longest ago is removed."""
-    throttle = GuessThrottle(at_once=1, each_ms=100, addresses_max=2)
-    for host in ("a", "b", "a", "c"):
-        throttle.failed(host, 0)
-    assert [throttle.wait_ms(host, 0) > 0 for host in "abc"] == [True, False, True]
-    assert len(throttle) == 2
+    throttle = GuessThrottle()
+    for _ in range(GUESSES_AT_ONCE):
+        for host in ("a", "b", "a"):
+            throttle.failed(host, 0)
+    for number in range(ADDRESSES_MAX - 1):
+        throttle.failed(f"c{number}", 0)
+    assert [throttle.wait_ms(host, 0) > 0 for host in "ab"] == [True, False]
+    assert len(throttle) == ADDRESSES_MAX
 
 
 @given(st.lists(st.integers(0, 5_000), max_size=200))
 def test_guesses_are_no_faster_than_allowed(pauses_ms: list[int]) -> None:
     """However guesses are timed, they are no more than the allowed rate."""
-    throttle = GuessThrottle(at_once=5, each_ms=1_000)
+    throttle = GuessThrottle()
     now_ms, tried = 0, 0
     for pause_ms in pauses_ms:
         now_ms += pause_ms
         if not throttle.wait_ms("a", now_ms):
             throttle.failed("a", now_ms)
             tried += 1
-        assert tried <= 5 + now_ms / 1_000
+        assert tried <= GUESSES_AT_ONCE + now_ms / GUESS_EACH_MS
 
 
 def test_a_long_address_is_shortened() -> None:

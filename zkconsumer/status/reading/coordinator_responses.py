@@ -144,7 +144,7 @@ def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, Offset
         found[tp] = problem if tp in read.absurd else UnreadOffset(problem)
     for tp, offset in read.found.items():
         if offset is not None:
-            found[tp] = CommittedOffset(offset.offset, "kafka", seen_ms, offset.metadata)
+            found[tp] = CommittedOffset(offset.offset, "kafka", seen_ms)
     return found
 
 

@@ -188,7 +188,7 @@ def _partition(
         if isinstance(value, Malformed):
             problems.append(f"its offset node: {value.reason}")
         elif value >= 0:  # tools leave -1 for no offset
-            committed = (CommittedOffset(value, "zookeeper", seen_ms, "", offset.mtime_ms),)
+            committed = (CommittedOffset(value, "zookeeper", seen_ms, offset.mtime_ms),)
     if isinstance(owner, Unreadable):
         problems.append(owner.reason)
     found = owner if isinstance(owner, ZNode) else None

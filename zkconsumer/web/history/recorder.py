@@ -9,7 +9,6 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -33,24 +32,8 @@ SAMPLE_MS: Final = 4_000
 """A little less than the interval between two reads."""
 _PART_OF_TIME: Final = 5
 """The pause after each write, as a multiple of the time that the write took."""
-_STALE_MS: Final = 60_000
 _REBALANCES_WAITING: Final = 10_000
 _CLOSE_MS: Final = 5_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecorderSettings:
-    """The settings of the recorder.
-
-    Attributes:
-        retention: how much to keep, and for how long.
-        sample_ms: the minimum interval between two samples of a group.
-        stale_ms: a log end this much older than its group counts as unknown.
-    """
-
-    retention: Retention = field(default_factory=Retention)
-    sample_ms: int = SAMPLE_MS
-    stale_ms: int = _STALE_MS
 
 
 class Recorder:
@@ -58,18 +41,21 @@ class Recorder:
 
     Args:
         path: the file, also an attribute; call ``database.check_file`` first.
-        settings: see ``RecorderSettings``.
+        retention: how much to keep, and for how long; None: the defaults.
+        sample_ms: the minimum interval between two samples of a group.
         clock: for intervals and time stamps.
     """
 
     def __init__(
         self,
         path: Path,
-        settings: RecorderSettings = RecorderSettings(),
+        retention: Retention | None = None,
+        *,
+        sample_ms: int = SAMPLE_MS,
         clock: Clock | None = None,
     ) -> None:
         self.path = self._opened = path
-        self._settings = settings
+        self._retention = retention or Retention()
         self._clock = clock or SystemClock()
         self._scope = ThreadScope("history", clock=self._clock)
         self._wakeup = WakeEvent()
@@ -81,7 +67,7 @@ class Recorder:
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._upkeep_at_ms = self._clock.now_ms()
-        self._writer = SampleWriter(settings.sample_ms, settings.stale_ms)
+        self._writer = SampleWriter(sample_ms)
 
     @property
     def problem(self) -> str | None:
@@ -201,7 +187,7 @@ class Recorder:
         if state is None:
             return
         self._writer.write(connection, state, rebalances)
-        if size_of(connection) > self._settings.retention.max_bytes:
+        if size_of(connection) > self._retention.max_bytes:
             self._upkeep_at_ms = self._clock.now_ms()
         with self._lock:
             for place, rebalance in rebalances.items():
@@ -209,7 +195,7 @@ class Recorder:
                     del self._rebalances[place]
 
     def _maintain(self, connection: sqlite3.Connection) -> None:
-        maintain(connection, self._settings.retention, self._clock.wall_ms())
+        maintain(connection, self._retention, self._clock.wall_ms())
 
     def _request_stop(self) -> None:
         self._stop.set()

@@ -10,6 +10,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from operator import sub
 from typing import Final, NamedTuple
 
@@ -25,6 +26,8 @@ _COLUMNS: Final = 3
 _NUMBER_BYTES: Final = 8
 _MOST: Final = 2**63 - 1
 _FAST: Final = 1
+_STALE_MS: Final = 60_000
+"""A log end this much older than its group counts as unknown."""
 
 
 class GroupSample(NamedTuple):
@@ -51,18 +54,12 @@ class StoredSample(NamedTuple):
     body: bytes
 
 
-def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> GroupSample:
-    """Return a group's sample.
-
-    Args:
-        group: its status.
-        lag: its lag.
-        stale_ms: a log end this much older than the group counts as unknown.
-    """
+def sample_of(group: GroupStatus, lag: GroupLag) -> GroupSample:
+    """Return a group's sample, from its status and its lag."""
     committed, log_ends, ages = array("q"), array("q"), array("q")
     total, known = 0, False
     for partition, behind in zip(group.partitions, lag.partitions, strict=True):
-        offset, end = _offset(group.kind, partition), _log_end(partition, group.seen_ms - stale_ms)
+        offset, end = _offset(group.kind, partition), _log_end(partition, group.seen_ms - _STALE_MS)
         committed.append(offset)
         log_ends.append(end)
         ages.append(UNKNOWN if behind.time is None or end == UNKNOWN else behind.time.ms)
@@ -96,20 +93,15 @@ def parse_layout(text: str) -> tuple[TopicPartition, ...]:
     )
 
 
-def series_of(rows: Sequence[StoredSample], shown: int = PARTITIONS_SHOWN) -> LagSeries:
-    """Convert a group's rows to the series of a chart.
-
-    Args:
-        rows: in order of time.
-        shown: the maximum number of partitions.
-    """
+def series_of(rows: Sequence[StoredSample]) -> LagSeries:
+    """Convert a group's rows, which are in order of time, to the series of a chart."""
     columns = [_Columns(row) for row in rows]
     worst: dict[TopicPartition, int] = {}
     for column in columns:
         for tp, behind in zip(column.layout, column.lags, strict=True):
             if behind > worst.get(tp, UNKNOWN - 1):
                 worst[tp] = behind
-    chosen = sorted(sorted(worst), key=lambda tp: -worst[tp])[:shown]
+    chosen = sorted(sorted(worst), key=lambda tp: -worst[tp])[:PARTITIONS_SHOWN]
     return LagSeries(
         times_ms=tuple(row.at_ms for row in rows),
         total=tuple(column.total for column in columns),
@@ -142,16 +134,14 @@ class _Columns:
         ]
         sure_lags = [lag for lag in self.lags if lag != UNKNOWN]
         self.total = sum(sure_lags) if sure_lags else None
-        self._indices: Mapping[TopicPartition, int] | None = None
 
-    def index_of(self, tp: TopicPartition) -> int | None:
-        if self._indices is None:
-            self._indices = {tp: index for index, tp in enumerate(self.layout)}
-        return self._indices.get(tp)
+    @cached_property
+    def indices(self) -> Mapping[TopicPartition, int]:
+        return {tp: index for index, tp in enumerate(self.layout)}
 
 
 def _series(tp: TopicPartition, columns: Sequence[_Columns]) -> PartitionSeries:
-    found = [(column, column.index_of(tp)) for column in columns]
+    found = [(column, column.indices.get(tp)) for column in columns]
 
     def known(column_of: Callable[[_Columns], Sequence[int]]) -> tuple[int | None, ...]:
         numbers = (

@@ -17,13 +17,11 @@ class SampleWriter:
     """Writes the groups of a state that have new values. Thread: one.
 
     Args:
-        sample_ms: the minimum interval between two samples of a group.
-        stale_ms: a log end this much older than its group counts as unknown.
+        sample_ms: the minimum interval between two samples of a group, at least 1.
     """
 
-    def __init__(self, sample_ms: int, stale_ms: int) -> None:
+    def __init__(self, sample_ms: int) -> None:
         self._sample_ms = sample_ms
-        self._stale_ms = stale_ms
         self._sampled_ms: dict[GroupKey, int] = {}
 
     def forget(self) -> None:
@@ -55,9 +53,7 @@ class SampleWriter:
             last_ms = sampled_ms[key] = self._sampled_ms.get(key, -1)
             if 0 <= group.seen_ms - last_ms < self._sample_ms or not group.partitions:
                 continue
-            if group.seen_ms == last_ms:
-                continue
-            sample = sample_of(group, state.judgements.lag(key), self._stale_ms)
+            sample = sample_of(group, state.judgements.lag(key))
             series, layout = _series_id(connection, key), _layout_id(connection, sample.layout)
             row = (series, sample.at_ms, sample.lag, layout, sample.body)
             connection.execute(sql.ADD_SAMPLE, row)

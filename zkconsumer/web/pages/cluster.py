@@ -59,7 +59,6 @@ class Totals:
     leaderless: int
     under_replicated: int
     groups: int
-    members: int
     states: tuple[tuple[GroupState, int], ...]
     lag: int
     controller: int | None
@@ -215,7 +214,6 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
         leaderless=sum(partition.leaderless for partition in partitions),
         under_replicated=sum(partition.under_replicated for partition in partitions),
         groups=len(groups),
-        members=sum(row.members for row in groups),
         states=tuple((state, counts[state]) for state in GroupState if counts[state]),
         lag=_lag(groups),
         controller=next(

@@ -195,7 +195,6 @@ FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "clock": clock,
     "count": count,
     "counted": counted,
-    "duration": duration,
     "iso": iso,
     "moment": moment,
     "rate": rate,

@@ -79,7 +79,6 @@ class GroupRow:
         rates: how fast it reads, and how fast its topics are written.
         last_commit_ms: when it last committed, as far as known.
         seen_ms: when members and owners were read.
-        problems: what could not be read or parsed.
         unread_ms: the age of the oldest value that its verdict depends on, if several attempts to
             read it again have failed; 0: all are recent.
         findings: the doctor's findings above a note, the worst first; None: it was not examined.
@@ -97,7 +96,6 @@ class GroupRow:
     rates: GroupRates
     last_commit_ms: int | None
     seen_ms: int
-    problems: tuple[str, ...]
     unread_ms: int = 0
     findings: tuple[Diagnosis, ...] | None = None
 
@@ -301,7 +299,6 @@ def _unexamined(state: ClusterState, key: GroupKey) -> GroupRow:
         rates=state.judgements.rates(key),
         last_commit_ms=state.last_commit_ms(key),
         seen_ms=group.seen_ms,
-        problems=group.problems,
         unread_ms=_unread_ms(state, key),
     )
 

@@ -188,9 +188,9 @@ def test_offsets_of_a_group_are_read(world: World, last: int) -> None:
     assert (read.failures, read.moved) == ({}, frozenset())
     at_ms = world.clock.wall_ms()
     found = dict(read.offsets["a"])
-    assert found[T0] == CommittedOffset(5, "kafka", at_ms, "of t-0")
+    assert found[T0] == CommittedOffset(5, "kafka", at_ms)
     assert "TOPIC_AUTHORIZATION_FAILED" in str(found[T1])
-    assert found.get(T2) == (None if last == 1 else CommittedOffset(0, "kafka", at_ms, "of t-2"))
+    assert found.get(T2) == (None if last == 1 else CommittedOffset(0, "kafka", at_ms))
 
 
 def test_a_group_without_offsets_is_no_failure(world: World) -> None:

@@ -35,7 +35,7 @@ from zkconsumer.web.history.database import (
     set_aside,
 )
 from zkconsumer.web.history.past import RecordedPast
-from zkconsumer.web.history.recorder import Recorder, RecorderSettings
+from zkconsumer.web.history.recorder import Recorder
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 TP = TopicPartition("t", 0)
@@ -78,7 +78,7 @@ def rebalance(began_ms: int, ended_ms: int | None) -> Rebalance:
 def recorder_of(path: Path, sample_ms: int = 1) -> Iterator[Recorder]:
     """A running recorder."""
     clock = ManualClock(wall_ms=10_000)
-    recorder = Recorder(path, RecorderSettings(sample_ms=sample_ms), clock)
+    recorder = Recorder(path, sample_ms=sample_ms, clock=clock)
     with closing(recorder):
         recorder.start()
         yield recorder
@@ -243,7 +243,7 @@ def test_a_file_that_another_server_has_replaced_is_not_set_aside(tmp_path: Path
     states = ManualStates(seen(1_000, 5))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(recording, "open_for_writing", replaced)
-        recorder = Recorder(path, RecorderSettings(sample_ms=1), ManualClock(wall_ms=10_000))
+        recorder = Recorder(path, sample_ms=1, clock=ManualClock(wall_ms=10_000))
         with pytest.raises(UnusableFile):
             recorder._connected()
         recorder._fail(UnusableFile("as it was a moment ago"))
@@ -334,9 +334,7 @@ def test_lags_too_large_for_sqlite_do_not_end_recording(tmp_path: Path) -> None:
 def test_the_recorder_does_not_block_its_callers(tmp_path: Path) -> None:
     """If states come faster than they are written, the latest counts; no rebalance is lost."""
     states = ManualStates(seen(1_000, 5))
-    recorder = Recorder(
-        tmp_path / "past", RecorderSettings(sample_ms=1), ManualClock(wall_ms=10_000)
-    )
+    recorder = Recorder(tmp_path / "past", sample_ms=1, clock=ManualClock(wall_ms=10_000))
     for number in range(100):
         snapshot = seen(2_000 + number, number)
         recorder.take(states.publish(snapshot), (rebalance(number, None),))

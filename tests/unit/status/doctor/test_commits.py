@@ -45,7 +45,7 @@ def same(partition: GroupPartition) -> GroupPartition:
 
 def committed(offset: int, at_ms: int, storage: str = "zookeeper") -> Change:
     """Return the change to another commit."""
-    at = CommittedOffset(offset, "kafka" if storage == "kafka" else "zookeeper", NOW_MS, "", at_ms)
+    at = CommittedOffset(offset, "kafka" if storage == "kafka" else "zookeeper", NOW_MS, at_ms)
     return lambda partition: partition._replace(committed=(at,))
 
 

@@ -43,7 +43,7 @@ def with_first(change: Callable[[GroupPartition], GroupPartition]) -> ClusterSna
 
 def committed(offset: int, at_ms: int | None) -> tuple[CommittedOffset, ...]:
     """Return a committed offset."""
-    return (CommittedOffset(offset, "kafka" if at_ms is None else "zookeeper", NOW_MS, "", at_ms),)
+    return (CommittedOffset(offset, "kafka" if at_ms is None else "zookeeper", NOW_MS, at_ms),)
 
 
 def test_a_group_at_rest_has_no_suspicion() -> None:

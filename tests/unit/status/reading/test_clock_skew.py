@@ -13,7 +13,7 @@ START_MS = 1_000_000
 
 def group(written_ms: int, seen_ms: int, offsets_ms: int | None = None) -> GroupStatus:
     """Return a group whose one offset was written at that time by ZooKeeper's clock."""
-    entry = CommittedOffset(0, "zookeeper", offsets_ms or seen_ms, "", written_ms)
+    entry = CommittedOffset(0, "zookeeper", offsets_ms or seen_ms, written_ms)
     return GroupStatus(
         group_id="g",
         kind=GroupKind.ZOOKEEPER,

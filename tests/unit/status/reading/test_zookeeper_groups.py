@@ -83,14 +83,14 @@ def test_a_group_is_read(tree: GroupTree, clock: ManualClock) -> None:
     assert group.partitions == (
         GroupPartition(
             TopicPartition("gone", 3),
-            committed=(CommittedOffset(7, "zookeeper", now_ms, "", NODES_MS),),
+            committed=(CommittedOffset(7, "zookeeper", now_ms, NODES_MS),),
         ),
         GroupPartition(
             T0,
             f"{member}-0",
             session.session_id,
             NODES_MS,
-            (CommittedOffset(5, "zookeeper", now_ms, "", NODES_MS),),
+            (CommittedOffset(5, "zookeeper", now_ms, NODES_MS),),
         ),
         GroupPartition(T1),
     )

@@ -61,12 +61,12 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> RecordedPast:
     """Record half a day into a file of at most 256 KiB, in two runs of the program."""
     path = tmp_path_factory.mktemp("past") / "past"
     retention, largest = Retention(max_bytes=MAX_BYTES), 0
-    connection, writer = open_for_writing(path), SampleWriter(4_000, 60_000)
+    connection, writer = open_for_writing(path), SampleWriter(4_000)
     states, upkeep_ms = ManualStates(seen(BEGIN_MS - PACE_MS)), BEGIN_MS
     for at_ms in readings():
         if at_ms == RESTART_MS:
             connection.close()
-            connection, writer = open_for_writing(path), SampleWriter(4_000, 60_000)
+            connection, writer = open_for_writing(path), SampleWriter(4_000)
             states = ManualStates(seen(at_ms - PACE_MS))
         writer.write(connection, states.publish(seen(at_ms)), {})
         if at_ms >= upkeep_ms or size_of(connection) > MAX_BYTES:
