@@ -3,64 +3,17 @@
 import logging
 import re
 import threading
-from typing import Final, NamedTuple
+from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.pace import Pace
 
 log = logging.getLogger(__name__)
 
-_KINDS_MAX: Final = 100
+KINDS_MAX: Final = 100
+"""The maximum number of kinds; all further kinds count as one."""
 _OTHER: Final = "other lines like these"
 _WORDS_MAX: Final = 200
-
-
-class SuppressedLines(NamedTuple):
-    """A kind of line of which some were suppressed.
-
-    Attributes:
-        kind: the kind of the lines.
-        lines: the number of suppressed lines.
-    """
-
-    kind: str
-    lines: int
-
-
-class LogRateLimit:
-    """Decides which lines are logged and which are counted. Pure.
-
-    Args:
-        kinds_max: the maximum number of kinds; all further kinds count as one.
-    """
-
-    def __init__(self, kinds_max: int = _KINDS_MAX) -> None:
-        self._kinds_max = kinds_max
-        self._paces: dict[str, Pace] = {}
-
-    def may_log(self, kind: str, now_ms: int) -> bool:
-        """Return True if a line of this kind is to be logged now; otherwise count it."""
-        if kind not in self._paces and len(self._paces) >= self._kinds_max:
-            kind = _OTHER
-        pace = self._paces.get(kind)
-        if pace is None:
-            self._paces[kind] = Pace(now_ms)
-            return True
-        pace.left_out += 1
-        return False
-
-    def due(self, now_ms: int) -> list[SuppressedLines]:
-        """Return the counts of suppressed lines of kinds whose interval has ended; reset them."""
-        found = []
-        for kind, pace in list(self._paces.items()):
-            if not pace.is_due(now_ms):
-                continue
-            if pace.left_out:
-                found.append(SuppressedLines(kind, pace.left_out))
-                pace.logged(now_ms)
-            else:
-                del self._paces[kind]
-        return found
 
 
 class PacedLog(logging.Filter):
@@ -74,9 +27,9 @@ class PacedLog(logging.Filter):
 
     def __init__(self, clock: Clock | None = None) -> None:
         super().__init__()
-        self._limit = LogRateLimit()
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
+        self._paces: dict[str, Pace] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """See ``logging.Filter``."""
@@ -88,15 +41,32 @@ class PacedLog(logging.Filter):
             log.warning(text, *args)
 
     def flush(self) -> None:
-        """Log the numbers of suppressed lines that are due."""
+        """Log the numbers of suppressed lines of kinds whose interval has ended."""
+        due: dict[str, int] = {}
         with self._lock:
-            due = self._limit.due(self._clock.now_ms())
-        for kind, count in due:
+            now_ms = self._clock.now_ms()
+            for kind, pace in list(self._paces.items()):
+                if not pace.is_due(now_ms):
+                    continue
+                if pace.left_out:
+                    due[kind] = pace.left_out
+                    pace.logged(now_ms)
+                else:
+                    del self._paces[kind]
+        for kind, count in due.items():
             log.warning("%s: %d more of these", kind, count)
 
     def _may_log(self, kind: str) -> bool:
+        """Return True if a line of this kind is to be logged now; otherwise count it."""
         with self._lock:
-            return self._limit.may_log(kind, self._clock.now_ms())
+            if kind not in self._paces and len(self._paces) >= KINDS_MAX:
+                kind = _OTHER
+            pace = self._paces.get(kind)
+            if pace is None:
+                self._paces[kind] = Pace(self._clock.now_ms())
+                return True
+            pace.left_out += 1
+            return False
 
 
 def _kind_of(record: logging.LogRecord) -> str:

@@ -3,42 +3,48 @@
 import logging
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
-from zkconsumer.inbound.pacing import LogRateLimit, PacedLog, SuppressedLines
+from zkconsumer.inbound.pacing import KINDS_MAX, PacedLog
 from zkconsumer.pace import EVERY_MS
 
 
-def test_a_kind_of_line_is_logged_once_per_interval() -> None:
+def test_a_kind_of_line_is_logged_once_per_interval(caplog: pytest.LogCaptureFixture) -> None:
     """The lines suppressed meanwhile are counted, and each count is reported once."""
-    limit, interval = LogRateLimit(), EVERY_MS
-    times = 0, 1, interval - 1
-    assert [limit.may_log("a", now_ms) for now_ms in times] == [True, False, False]
-    assert limit.may_log("b", interval // 2)
-    assert limit.due(interval - 1) == []
-    assert limit.due(interval) == [SuppressedLines("a", 2)]
-    assert not limit.may_log("a", interval + 1)
-    assert limit.due(2 * interval - 1) == []
-    assert limit.due(2 * interval) == [SuppressedLines("a", 1)]
-    assert limit.due(3 * interval) == []
-    assert limit.may_log("a", 3 * interval + 1)
+    clock = ManualClock()
+    paced = PacedLog(clock)
+
+    def logged_at(now_ms: int, *kinds: str) -> list[str]:
+        clock.advance(now_ms - clock.now_ms())
+        caplog.clear()
+        for kind in kinds:
+            paced.warning(kind, "%s happened", kind)
+        paced.flush()
+        return [record.getMessage() for record in caplog.records]
+
+    begin_ms = clock.now_ms()
+    assert logged_at(begin_ms, "a", "a") == ["a happened"]
+    assert logged_at(begin_ms + 1, "a", "b") == ["b happened"]
+    assert logged_at(begin_ms + EVERY_MS - 1) == []
+    assert logged_at(begin_ms + EVERY_MS) == ["a: 2 more of these"]
+    assert logged_at(begin_ms + EVERY_MS + 50, "a") == []
+    assert logged_at(begin_ms + 2 * EVERY_MS - 1) == []
+    assert logged_at(begin_ms + 2 * EVERY_MS) == ["a: 1 more of these"]
+    assert logged_at(begin_ms + 3 * EVERY_MS) == []
+    assert logged_at(begin_ms + 3 * EVERY_MS + 1, "a") == ["a happened"]
 
 
-@given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, EVERY_MS // 20)), max_size=300))
-def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> None:
-    """Per interval, each of the first kinds, and all others together, log at most two lines."""
-    limit = LogRateLimit(kinds_max=5)
-    now_ms, logged, suppressed = 0, 0, 0
-    for kind, passed_ms in events:
-        now_ms += passed_ms
-        if limit.may_log(kind, now_ms):
-            logged += 1
-        else:
-            suppressed += 1
-        assert logged <= 6 * (1 + now_ms // EVERY_MS)
-    assert sum(found.lines for found in limit.due(now_ms + 2 * EVERY_MS)) == suppressed
+def test_lines_are_few_whatever_their_kinds(caplog: pytest.LogCaptureFixture) -> None:
+    """Per interval, each of the first kinds, and all others together, log one line."""
+    clock = ManualClock()
+    paced = PacedLog(clock)
+    for number in range(3 * KINDS_MAX):
+        paced.warning(f"kind {number}", "it happened")
+    assert len(caplog.records) == KINDS_MAX + 1
+    caplog.clear()
+    clock.advance(EVERY_MS)
+    paced.flush()
+    assert caplog.messages == [f"other lines like these: {2 * KINDS_MAX - 1} more of these"]
 
 
 def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
