@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from zkconsumer.printable import listed
 from zkconsumer.status.doctor.circumstances import Circumstances
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.model import ClusterSnapshot, PartitionStatus
 from zkconsumer.zk.absence import NoBrokers
 
@@ -97,7 +98,7 @@ def _brokers(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
                 "created nor deleted."
             ),
             evidence=(
-                "brokers: " + names([str(broker.broker.id) for broker in snapshot.brokers], 10),
+                "brokers: " + listed((broker.broker.id for broker in snapshot.brokers), limit=10),
             ),
             repair=(
                 "A new controller should be elected within the session time-out. If this lasts, "
@@ -218,7 +219,9 @@ def _readers(snapshot: ClusterSnapshot, topics: set[str]) -> str:
     ]
     if not groups:
         return ""
-    return f", which {'group' if len(groups) == 1 else 'groups'} {names(groups)} would read"
+    return (
+        f", which {'group' if len(groups) == 1 else 'groups'} {listed(groups, limit=5)} would read"
+    )
 
 
 def _replicas(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:

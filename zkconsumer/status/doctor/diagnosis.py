@@ -148,8 +148,3 @@ def ago(ms: int) -> str:
         if ms >= 2 * unit_ms:
             return f"{ms // unit_ms} {name}"
     return f"{max(0, ms) // 1000} s"
-
-
-def names(items: list[str], limit: int = 5) -> str:
-    """Return some names, comma-separated, and the number of further ones."""
-    return first_names(items, len(items), limit)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import listed
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
 from zkconsumer.status.doctor.group_context import GroupContext, is_malformed, is_readable
 from zkconsumer.status.model import MemberStatus
@@ -196,7 +197,7 @@ def _first_regex_only(context: GroupContext) -> Iterator[Diagnosis]:
             parsed = parse_object(member.data or b"")
             entries = parsed.fields.get("subscription") if isinstance(parsed, JsonObject) else None
             if isinstance(entries, dict) and len(entries) > 1:
-                evidence.append(f"{_where(context, member)} names {names(list(entries))}")
+                evidence.append(f"{_where(context, member)} names {listed(entries, limit=5)}")
     if evidence:
         yield Diagnosis(
             code=Code.MEMBER_FOREIGN,
@@ -226,7 +227,7 @@ def _idle(context: GroupContext) -> Iterator[Diagnosis]:
         if meant := max(waiting, key=len):
             about.update(meant)
             idle.append(member_id)
-            evidence.append(f"{member_id}: nobody has {names([f'{tp}' for tp in meant])}")
+            evidence.append(f"{member_id}: nobody has {listed(meant, limit=5)}")
     if evidence:
         yield Diagnosis(
             code=Code.MEMBER_IDLE,

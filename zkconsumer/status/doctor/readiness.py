@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, names
+from zkconsumer.printable import listed
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.doctor.request_logs import RequestLog
@@ -103,7 +104,7 @@ def paths_for(
     unknown = [f"broker {at}" for at, release in known.items() if release is None]
     return paths_from(
         _oldest(known),
-        names(unknown) or "the brokers, none of which is known",
+        listed(unknown, limit=5) or "the brokers, none of which is known",
         wanted,
         has_zookeeper=_has_zookeeper(snapshot),
     )
@@ -165,7 +166,7 @@ def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
             what=(
                 f"{counted(len(left), 'group')} in ZooKeeper seem abandoned, and need no migration."
             ),
-            evidence=(names(left, 20),),
+            evidence=(listed(left, limit=20),),
             repair=(
                 "Make sure that nobody starts them again; zkconsumer groups delete removes them."
             ),
@@ -195,7 +196,7 @@ def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> I
             severity=Severity.WARNING,
             what=(
                 f"{counted(len(old), 'broker')} could be upgraded to {wanted} one after the other, "
-                f"but the release of {names(unknown)} is not known."
+                f"but the release of {listed(unknown, limit=5)} is not known."
             ),
             evidence=lines,
             repair="Find out that release, and run this again.",
@@ -300,7 +301,7 @@ def _unseen(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> Iterator[Diagno
     }
     unread = sorted(holding - facts.formats.keys())
     if unread:
-        lines.append(f"the format of the messages of {names(unread)}")
+        lines.append(f"the format of the messages of {listed(unread, limit=5)}")
         severity = Severity.WARNING
     if facts.settings is None:
         lines.append("settings of brokers: give --broker-properties FILE (server.properties)")

@@ -6,14 +6,8 @@ from zkconsumer.assignment.round_robin import uneven_topics
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.assignment.threads import union
 from zkconsumer.model import ConsumerThreadId
-from zkconsumer.status.doctor.diagnosis import (
-    Code,
-    Diagnosis,
-    Severity,
-    counted,
-    first_names,
-    names,
-)
+from zkconsumer.printable import listed
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted, first_names
 from zkconsumer.status.doctor.group_context import GroupContext, Shares
 from zkconsumer.status.model import GroupState
 
@@ -40,7 +34,7 @@ def _topics_missing(context: GroupContext) -> Iterator[Diagnosis]:
         code=Code.SUBSCRIBED_TOPIC_MISSING,
         severity=Severity.WARNING,
         what=f"Members subscribe to {counted(len(missing), 'topic')} that do not exist.",
-        evidence=[f"{topic}: {names(readers[topic], 2)}" for topic in missing],
+        evidence=[f"{topic}: {listed(readers[topic], limit=2)}" for topic in missing],
         repair=(
             "Correct the name, create the topic, or remove it from the subscription. Members "
             "notice when it is created."
@@ -192,7 +186,7 @@ def _assignors_reported(context: GroupContext) -> Iterator[Diagnosis]:
             by_name.setdefault(member.assignor, []).append(member.member_id)
     if len(by_name) < 2:
         return
-    lines = [f"{name}: {names(members, 3)}" for name, members in sorted(by_name.items())]
+    lines = [f"{name}: {listed(members, limit=3)}" for name, members in sorted(by_name.items())]
     yield _differ(Severity.WARNING, "Members name different assignors", lines)
 
 
@@ -207,7 +201,7 @@ def _idle_members(context: GroupContext) -> Iterator[Diagnosis]:
     number = sum(len(context.partition_ids.get(topic, ())) for topic in context.group.topics_read)
     yield _too_few(
         f"{counted(len(idle), 'member')} of {len(context.members)} get nothing to read",
-        [f"{members}, {counted(number, 'partition')}", f"idle: {names(idle)}"],
+        [f"{members}, {counted(number, 'partition')}", f"idle: {listed(idle, limit=5)}"],
     )
 
 

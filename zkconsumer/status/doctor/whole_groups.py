@@ -3,14 +3,8 @@
 import shlex
 from collections.abc import Iterator
 
-from zkconsumer.status.doctor.diagnosis import (
-    Code,
-    Diagnosis,
-    Severity,
-    ago,
-    counted,
-    names,
-)
+from zkconsumer.printable import listed
+from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
@@ -47,7 +41,7 @@ def _shared_id(snapshot: ClusterSnapshot, group_id: str) -> Iterator[Diagnosis]:
 
 def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
     topics = old.topics_read & new.topics_read
-    both = f": {names(sorted(topics))}" if topics else " that both read"
+    both = f": {listed(sorted(topics), limit=5)}" if topics else " that both read"
     return Diagnosis(
         code=Code.GROUP_OLD_AND_NEW,
         severity=Severity.ERROR,
@@ -57,8 +51,8 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Diagnosis:
             f"topics{both}. The coordinator rejects commits of the old consumers meanwhile."
         ),
         evidence=(
-            f"in ZooKeeper: {names([member.member_id for member in old.members], 3)}",
-            f"at the coordinator: {names([member.member_id for member in new.members], 3)}",
+            f"in ZooKeeper: {listed([member.member_id for member in old.members], limit=3)}",
+            f"at the coordinator: {listed([member.member_id for member in new.members], limit=3)}",
         ),
         repair=(
             "Stop one kind. To move to the coordinator, stop the old consumers, migrate the "

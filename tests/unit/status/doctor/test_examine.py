@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.support.diagnosed_cluster import NOW_MS, DiagnosedCluster, codes, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
-from zkconsumer.status.doctor.diagnosis import EVIDENCE_SHOWN, Code, counted, names, shorten
+from zkconsumer.status.doctor.diagnosis import EVIDENCE_SHOWN, Code, counted, shorten
 from zkconsumer.status.doctor.examine import examine, examine_group
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupKey, GroupKind, PartFailure
@@ -41,13 +41,11 @@ def test_one_group_can_be_examined_alone() -> None:
 
 
 def test_long_evidence_is_shortened_and_counted() -> None:
-    """Long evidence and long lists of names are shortened, with a count of the rest."""
+    """Long evidence is shortened, with a count of the rest."""
     lines = [str(number) for number in range(EVIDENCE_SHOWN + 2)]
     assert shorten(lines[:-1]) == tuple(lines[:-1])
     cut = (*lines[:EVIDENCE_SHOWN], "... and 2 more")
     assert shorten(lines) == shorten(cut) == cut
-    assert names(["a", "b"], 2) == "a, b"
-    assert names(["a", "b", "c"], 2) == "a, b and 1 more"
 
 
 def test_numbers_agree_with_their_nouns() -> None:
