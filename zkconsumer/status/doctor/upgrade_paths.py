@@ -15,7 +15,7 @@ Source: Kafka's upgrade notes for 3.9 and 4.0; KIP-35, KIP-97, KIP-866, KIP-896.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Final
 
 from zkconsumer.wire.releases import Release
@@ -24,16 +24,6 @@ NEXT: Final[Mapping[str, Release]] = {"3.9": (3, 9), "4.0": (4, 0)}
 """The target releases, by the name that users give."""
 BRIDGE: Final[Release] = (3, 3)
 """The oldest release that can be upgraded to 4.0 in place, without a ZooKeeper."""
-
-
-class OriginRelease(Enum):
-    """The range of releases of the oldest broker; the value is the first release of the range."""
-
-    V0_8 = (0, 8)
-    V0_9 = (0, 9)
-    V0_10_0 = (0, 10, 0)
-    V0_10_2 = (0, 10, 2)
-    V2_1 = (2, 1)
 
 
 class UpgradeMethod(StrEnum):
@@ -103,26 +93,23 @@ class Step(StrEnum):
     TO_4 = "Upgrade broker by broker to {wanted}, then raise metadata.version by kafka-features."
 
 
-_OF_ZOOKEEPER: Final = frozenset({Step.GROUPS_HERE, Step.TO_KRAFT})
 _COPY: Final = (Step.NEW_CLUSTER, Step.MIRROR)
 _LEAVE: Final = (Step.GROUPS, Step.VERIFY, Step.SWITCH)
 _LEAVE_WITH_CLIENTS: Final = (Step.GROUPS_AND_CLIENTS, Step.VERIFY, Step.SWITCH_AND_CLIENTS)
-_UPGRADE: Final = (Step.TO_3_9, Step.GROUPS_HERE)
-_FURTHER: Final = (Step.CLIENTS, Step.TO_KRAFT, Step.CHECK_CLIENTS, Step.TO_4)
-
-STEPS: Final[Mapping[tuple[UpgradeMethod, str], Mapping[OriginRelease, tuple[Step, ...]]]] = {
-    (UpgradeMethod.IN_PLACE, "3.9"): dict.fromkeys(OriginRelease, (*_UPGRADE, Step.CHECK)),
-    (UpgradeMethod.IN_PLACE, "4.0"): dict.fromkeys(OriginRelease, (*_UPGRADE, *_FURTHER)),
-    (UpgradeMethod.MIRROR, "3.9"): dict.fromkeys(OriginRelease, (*_COPY, *_LEAVE)),
-    (UpgradeMethod.MIRROR, "4.0"): {
-        OriginRelease.V0_8: (*_COPY, *_LEAVE_WITH_CLIENTS),
-        OriginRelease.V0_9: (*_COPY, *_LEAVE_WITH_CLIENTS),
-        OriginRelease.V0_10_0: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
-        OriginRelease.V0_10_2: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
-        OriginRelease.V2_1: (*_COPY, Step.CLIENTS, *_LEAVE),
-    },
+_IN_PLACE: Final[Mapping[tuple[str, bool], tuple[Step, ...]]] = {
+    ("3.9", True): (Step.TO_3_9, Step.GROUPS_HERE, Step.CHECK),
+    ("3.9", False): (Step.TO_3_9_KRAFT, Step.CHECK),
+    ("4.0", True): (
+        Step.TO_3_9,
+        Step.GROUPS_HERE,
+        Step.CLIENTS,
+        Step.TO_KRAFT,
+        Step.CHECK_CLIENTS,
+        Step.TO_4,
+    ),
+    ("4.0", False): (Step.TO_3_9_KRAFT, Step.CLIENTS, Step.CHECK_CLIENTS, Step.TO_4),
 }
-"""The steps of each method in order, for a cluster with a ZooKeeper."""
+"""The steps in place to a release, for a cluster with or without a ZooKeeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +118,6 @@ class UpgradePath:
 
     method: UpgradeMethod
     steps: tuple[str, ...]
-
-
-def origin_of(oldest: Release) -> OriginRelease:
-    """Return the range that a release is in."""
-    return max(
-        (origin for origin in OriginRelease if origin.value <= oldest),
-        key=lambda origin: origin.value,
-        default=OriginRelease.V0_8,
-    )
 
 
 def follows_directly(oldest: Release, wanted: str, *, has_zookeeper: bool) -> bool:
@@ -196,13 +174,13 @@ def _paths(
 def steps_of(
     method: UpgradeMethod, oldest: Release, wanted: str, *, has_zookeeper: bool
 ) -> tuple[Step, ...]:
-    """Return the steps of a path; without a ZooKeeper, those that need one are left out."""
-    steps = STEPS[method, wanted][origin_of(oldest)]
-    if has_zookeeper:
-        return steps
-    is_bridged = method is UpgradeMethod.IN_PLACE and wanted == "4.0" and oldest >= BRIDGE
-    return tuple(
-        Step.TO_3_9_KRAFT if step is Step.TO_3_9 else step
-        for step in steps
-        if step not in _OF_ZOOKEEPER and not (is_bridged and step is Step.TO_3_9)
-    )
+    """Return the steps of a path, in order."""
+    if method is UpgradeMethod.IN_PLACE:
+        steps = _IN_PLACE[wanted, has_zookeeper]
+        is_bridged = wanted == "4.0" and oldest >= BRIDGE and not has_zookeeper
+        return steps[1:] if is_bridged else steps
+    if NEXT[wanted] < (4, 0):
+        return (*_COPY, *_LEAVE)
+    if oldest < (0, 10, 0):
+        return (*_COPY, *_LEAVE_WITH_CLIENTS)
+    return (*_COPY, Step.CLIENTS if oldest >= (2, 1) else Step.CLIENTS_TO_3, *_LEAVE)

@@ -6,8 +6,6 @@ import pytest
 
 from zkconsumer.status.doctor.upgrade_paths import (
     NEXT,
-    STEPS,
-    OriginRelease,
     Step,
     UpgradeMethod,
     paths_from,
@@ -22,12 +20,6 @@ RELEASES: tuple[Release, ...] = (
 CASES = [*product(UpgradeMethod, RELEASES, NEXT, (True, False))]
 EARLY_CLIENTS = {Step.CLIENTS, Step.CLIENTS_TO_3}
 LATE_CLIENTS = {Step.GROUPS_AND_CLIENTS, Step.SWITCH_AND_CLIENTS}
-
-
-def test_the_table_has_a_row_for_each_origin_and_method() -> None:
-    """The table has a row for each origin, wanted release, and method."""
-    assert set(STEPS) == set(product(UpgradeMethod, NEXT))
-    assert all(set(rows) == set(OriginRelease) for rows in STEPS.values())
 
 
 @pytest.mark.parametrize(("method", "oldest", "wanted", "has_zookeeper"), CASES)
