@@ -171,7 +171,7 @@ class SelectedGroupsReader:
 
 def _read(groups: ZookeeperGroups, plan: ReadPlan, deadline: Deadline) -> _InZookeeper:
     names = frozenset(plan.in_zookeeper)
-    return names, groups.read_some(names, plan.topics, deadline).groups
+    return names, groups.read_some(names, plan.topics, deadline)
 
 
 def _take(

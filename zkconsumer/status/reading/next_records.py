@@ -20,8 +20,9 @@ from zkconsumer.status.model import (
     GroupPartition,
     GroupStatus,
 )
+from zkconsumer.status.reading.broker_round import BrokerRound
 from zkconsumer.status.reading.deadline import Deadline
-from zkconsumer.status.reading.record_times import RecordTimes
+from zkconsumer.status.reading.record_times import read_record_times
 
 _AGAIN_MS: Final = 30_000
 """The pause before a log that returned no timestamp is queried again: most of these have none."""
@@ -147,7 +148,7 @@ class NextRecords:
     """
 
     def __init__(self, dialer: BrokerDialer, clock: Clock, limit_ms: int, *, most: int) -> None:
-        self._of_all, self._of_some = RecordTimes(dialer, clock), RecordTimes(dialer, clock)
+        self._of_all, self._of_some = BrokerRound(dialer, clock), BrokerRound(dialer, clock)
         self._clock = clock
         self._limit_ms = limit_ms
         self._most = most
@@ -171,12 +172,12 @@ class NextRecords:
         }
         if keys is None:
             self.memory.keep_only(all_placed)
-        times = self._of_all if keys is None else self._of_some
+        brokers = self._of_all if keys is None else self._of_some
         waiting = set(self.memory.unknown(all_placed, self._clock.now_ms(), self._most))
         while waiting and not deadline.is_over:
             # Different offsets of one partition are requested one after the other.
             wanted = dict(waiting)
-            reported = times.read(wanted, leaders, timeout_ms=max(1, deadline.left_ms))
+            reported = read_record_times(brokers, wanted, leaders, deadline)
             requested = set(wanted.items())
             self.memory.learn(
                 requested,

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.clock import Clock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.requests import fetch_topics, responses_of
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.parts import parts_of
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.status.reading.broker_round import BrokerQuery, BrokerRound
@@ -50,50 +49,33 @@ class RecordTimeFetch:
     alone: bool = False
 
 
-class RecordTimes:
-    """Reads timestamps of records. Thread: one at a time, except ``close``.
+def read_record_times(
+    brokers: BrokerRound,
+    wanted: Mapping[TopicPartition, int],
+    leaders: Mapping[TopicPartition, Broker],
+    deadline: Deadline,
+) -> dict[TopicPartition, int]:
+    """Return the timestamps of records, in ms since the epoch.
+
+    Partitions whose record has no timestamp, or was not read in time, are missing.
 
     Args:
-        dialer: connects to the brokers; the caller stops it.
-        clock: for deadlines.
+        brokers: sends the requests.
+        wanted: the offset of each partition.
+        leaders: the leader of each partition.
+        deadline: the time limit of all requests together.
     """
-
-    def __init__(self, dialer: BrokerDialer, clock: Clock) -> None:
-        self._brokers = BrokerRound(dialer, clock)
-        self._clock = clock
-
-    def read(
-        self,
-        wanted: Mapping[TopicPartition, int],
-        leaders: Mapping[TopicPartition, Broker],
-        *,
-        timeout_ms: int,
-    ) -> dict[TopicPartition, int]:
-        """Return the timestamps of the records at these offsets, in ms since the epoch.
-
-        Partitions whose record has no timestamp, or was not read in time, are missing.
-
-        Args:
-            wanted: the offset of each partition.
-            leaders: the leader of each partition.
-            timeout_ms: the time limit of all requests together.
-        """
-        deadline = Deadline(self._clock, timeout_ms)
-        by_leader: dict[Broker, dict[TopicPartition, int]] = {}
-        for tp, offset in wanted.items():
-            leader = leaders.get(tp)
-            if leader is not None:
-                by_leader.setdefault(leader, {})[tp] = offset
-        lookups = {leader: _lookup(part, deadline) for leader, part in by_leader.items()}
-        found: dict[TopicPartition, int] = {}
-        for response in self._brokers.request(lookups, deadline).values():
-            if not isinstance(response, Unanswered):
-                found |= response
-        return found
-
-    def close(self, timeout_ms: int = 5_000) -> None:
-        """Interrupt running queries. Idempotent. Thread: any."""
-        self._brokers.close(timeout_ms)
+    by_leader: dict[Broker, dict[TopicPartition, int]] = {}
+    for tp, offset in wanted.items():
+        leader = leaders.get(tp)
+        if leader is not None:
+            by_leader.setdefault(leader, {})[tp] = offset
+    lookups = {leader: _lookup(part, deadline) for leader, part in by_leader.items()}
+    found: dict[TopicPartition, int] = {}
+    for response in brokers.request(lookups, deadline).values():
+        if not isinstance(response, Unanswered):
+            found |= response
+    return found
 
 
 def _lookup(

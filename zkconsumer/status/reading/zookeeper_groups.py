@@ -4,7 +4,7 @@ Groups are read in waves of some thousand nodes, those read longest ago first. G
 incomplete at the deadline are not returned, and come first the next time.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.assignment.filtering import FilterBudget
@@ -82,7 +82,7 @@ class ZookeeperGroups:
 
     def read_some(
         self, names: Collection[str], topics: Mapping[str, Sequence[int]], deadline: Deadline
-    ) -> GroupsRead:
+    ) -> dict[str, GroupStatus]:
         """Read only these groups, as far as they exist; the arguments are those of ``read``.
 
         Raises:
@@ -93,8 +93,7 @@ class ZookeeperGroups:
         roots = batches.stat([GroupPaths(name).root for name in wanted])
         there = [name for name, root in zip(wanted, roots, strict=True) if root is not None]
         self._memory.forget_all_but([GroupPaths(name).root for name in there])
-        groups = dict(self._read_wave(batches, there, topics))
-        return GroupsRead(listed=frozenset(there), groups=groups)
+        return dict(self._read_wave(batches, there, topics))
 
     def _forget_all_but(self, listed: frozenset[str]) -> None:
         gone = self._seen_ms.keys() - listed
@@ -140,81 +139,70 @@ class _Wave:
         self._memory = memory
         self._now_ms = now_ms
         self._problems: dict[str, list[str]] = {}
-        self._not_listed: set[str] = set()
 
     def read(self, names: Sequence[str]) -> dict[str, GroupNodes]:
         """Return the nodes of each group."""
         self._problems = {name: [] for name in names}
-        ids = self._below(names, lambda paths: paths.ids)
-        members = self._members(names, ids)
-        owned = self._below(names, lambda paths: f"{paths.root}/owners")
-        owners = self._in_folders({name: _owner_folders(name, owned[name]) for name in names})
+        members = self._members(self._below(names, "ids"))
+        owners = self._owners(self._below(names, "owners"))
         # A group is complete even if its offsets can't be listed.
-        self._not_listed = {name for name, problems in self._problems.items() if problems}
-        committed = self._below(names, lambda paths: f"{paths.root}/offsets")
-        offsets = self._offsets({name: _offset_folders(name, committed[name]) for name in names})
+        not_listed = {name for name, problems in self._problems.items() if problems}
+        offsets = self._offsets(self._below(names, "offsets"))
         return {
             name: GroupNodes(
                 members=members[name],
                 owners=owners[name],
                 offsets=offsets[name],
                 problems=tuple(self._problems[name]),
-                listed=name not in self._not_listed,
+                listed=name not in not_listed,
             )
             for name in names
         }
 
-    def _below(
-        self, names: Sequence[str], path_of: Callable[[GroupPaths], str]
-    ) -> dict[str, list[str]]:
-        found = self._batches.children([path_of(GroupPaths(name)) for name in names])
-        listed: dict[str, list[str]] = {}
-        for name, below in zip(names, found, strict=True):
+    def _below(self, names: Sequence[str], kind: str) -> dict[str, dict[str, str]]:
+        """Return the paths of the nodes of one kind, by group and by their names."""
+        parents = [f"{GroupPaths(name).root}/{kind}" for name in names]
+        listed: dict[str, dict[str, str]] = {}
+        for name, parent, below in zip(
+            names, parents, self._batches.children(parents), strict=True
+        ):
             if isinstance(below, Unreadable):
                 self._problems[name].append(below.reason)
-            listed[name] = below if isinstance(below, list) else []
+            found = below if isinstance(below, list) else []
+            listed[name] = {child: f"{parent}/{child}" for child in found}
         return listed
 
-    def _members(
-        self, names: Sequence[str], ids: Mapping[str, list[str]]
-    ) -> dict[str, dict[str, Read[ZNode]]]:
+    def _members(self, ids: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Read[ZNode]]]:
         nodes = iter(
-            self._batches.get(
-                [f"{GroupPaths(name).ids}/{number}" for name in names for number in ids[name]]
-            )
+            self._batches.get([path for of_group in ids.values() for path in of_group.values()])
         )
-        return {name: {number: next(nodes) for number in ids[name]} for name in names}
-
-    def _in_folders(
-        self, cached: Mapping[str, Mapping[str, str]]
-    ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
-        """Return owner nodes by group and topic, from the cache if possible: they don't change."""
-        self._names(cached)
-        paths = [path for of_group in cached.values() for path in of_group.values()]
-        nodes = self._memory.nodes(self._batches, paths, self._now_ms)
         return {
-            name: {topic: nodes[path] for topic, path in of_group.items() if path in nodes}
-            for name, of_group in cached.items()
+            name: {number: next(nodes) for number in of_group} for name, of_group in ids.items()
         }
 
+    def _owners(
+        self, folders: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
+        """Return owner nodes by group and topic, from the cache if possible: they don't change."""
+        self._names(folders)
+        paths = [path for of_group in folders.values() for path in of_group.values()]
+        return _by_topic(folders, self._memory.nodes(self._batches, paths, self._now_ms))
+
     def _offsets(
-        self, cached: Mapping[str, Mapping[str, str]]
+        self, folders: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
         """Return offset nodes by group and topic, which are always read, since they change."""
-        names = self._names(cached)
+        names = self._names(folders)
         nodes = iter(
             self._batches.get(
                 [f"{path}/{child}" for path, below in names.items() for child in below]
             )
         )
         read = {path: {child: next(nodes) for child in below} for path, below in names.items()}
-        return {
-            name: {topic: read[path] for topic, path in of_group.items() if path in read}
-            for name, of_group in cached.items()
-        }
+        return _by_topic(folders, read)
 
-    def _names(self, cached: Mapping[str, Mapping[str, str]]) -> dict[str, Sequence[str]]:
-        group_of = {path: name for name, of_group in cached.items() for path in of_group.values()}
+    def _names(self, folders: Mapping[str, Mapping[str, str]]) -> dict[str, Sequence[str]]:
+        group_of = {path: name for name, of_group in folders.items() for path in of_group.values()}
         listed: dict[str, Sequence[str]] = {}
         for path, below in self._memory.names(self._batches, list(group_of)).items():
             if isinstance(below, Unreadable):
@@ -224,11 +212,10 @@ class _Wave:
         return listed
 
 
-def _owner_folders(name: str, topics: Sequence[str]) -> dict[str, str]:
-    paths = GroupPaths(name)
-    return {topic: paths.owners(topic) for topic in topics}
-
-
-def _offset_folders(name: str, topics: Sequence[str]) -> dict[str, str]:
-    paths = GroupPaths(name)
-    return {topic: paths.offsets(topic) for topic in topics}
+def _by_topic(
+    folders: Mapping[str, Mapping[str, str]], nodes: Mapping[str, dict[str, Read[ZNode]]]
+) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
+    return {
+        name: {topic: nodes[path] for topic, path in of_group.items() if path in nodes}
+        for name, of_group in folders.items()
+    }

@@ -14,7 +14,9 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import Marker
-from zkconsumer.status.reading.record_times import RecordTimes
+from zkconsumer.status.reading.broker_round import BrokerRound
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.record_times import read_record_times
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.fetch import (
@@ -45,7 +47,7 @@ def world() -> Iterator["World"]:
     """A broker with logs, and a reader of timestamps."""
     world = World()
     yield world
-    world.times.close()
+    world.brokers.close(5_000)
 
 
 class World:
@@ -62,12 +64,14 @@ class World:
         self.errors: dict[int, ErrorCode] = {}
         self.leaves_out = False
         self.broker = ScriptedBroker(ADDRESS, response=self._respond)
-        self.times = RecordTimes(dialer_to(self.broker), SystemClock())
+        self.brokers = BrokerRound(dialer_to(self.broker), SystemClock())
 
     def read(self, wanted: dict[int, int], timeout_ms: int = 5_000) -> dict[int, int]:
         """Return the timestamps at these offsets, by partition."""
         by_tp = {TopicPartition("t", number): offset for number, offset in wanted.items()}
-        found = self.times.read(by_tp, dict.fromkeys(by_tp, ADDRESS), timeout_ms=timeout_ms)
+        deadline = Deadline(SystemClock(), timeout_ms)
+        leaders = dict.fromkeys(by_tp, ADDRESS)
+        found = read_record_times(self.brokers, by_tp, leaders, deadline)
         return {tp.partition: at_ms for tp, at_ms in found.items()}
 
     def _respond(self, frame: RequestFrame) -> ScriptedResponse | None:
