@@ -28,15 +28,6 @@ class Tone(StrEnum):
     CALM = "calm"
 
 
-STATE_TONES: Final[Mapping[GroupState, Tone]] = {
-    # Stable does not mean healthy: a stuck group is stable, too.
-    GroupState.STABLE: Tone.CALM,
-    GroupState.REBALANCING: Tone.WARN,
-    GroupState.EMPTY: Tone.CALM,
-    GroupState.DEAD: Tone.CALM,
-    GroupState.ABANDONED: Tone.CALM,
-    GroupState.UNKNOWN: Tone.CALM,
-}
 STATE_MEANINGS: Final[Mapping[GroupState, str]] = {
     GroupState.STABLE: "Every partition that its members read has an owner.",
     GroupState.REBALANCING: "Some partitions are not owned as they should be, or a registration "

@@ -16,7 +16,6 @@ from zkconsumer.web.pages.formatting import (
     NOT_KNOWN,
     SEVERITY_TONES,
     STATE_MEANINGS,
-    STATE_TONES,
     Tone,
     duration,
 )
@@ -101,8 +100,8 @@ class GroupRow:
 
     @property
     def state_tone(self) -> Tone:
-        """The tone of its state."""
-        return STATE_TONES[self.state]
+        """The tone of its state; a stable group may be stuck, so that no state is good."""
+        return Tone.WARN if self.state is GroupState.REBALANCING else Tone.CALM
 
     @property
     def state_meaning(self) -> str:

