@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from zkconsumer.cli.tables import Colour, instant, json_text, paint, sentence, terminal_width
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
-from zkconsumer.status.doctor.fix import DeleteNode, Write
+from zkconsumer.status.doctor.fix import Write
 from zkconsumer.status.doctor.headline import headline_text
 from zkconsumer.status.model import ClusterSnapshot
 
@@ -72,9 +72,9 @@ def heading(finding: Diagnosis, *, coloured: bool) -> str:
 
 def write_text(write: Write) -> str:
     """Return a description of a write."""
-    if isinstance(write, DeleteNode):
+    if write.after is None:
         return f"delete {printable(write.path)}"
-    return f"set {printable(write.path)} to {printable(write.data.decode('utf-8', 'replace'))}"
+    return f"set {printable(write.path)} to {printable(write.after.decode('utf-8', 'replace'))}"
 
 
 def as_json(report: DoctorReport) -> str:
@@ -113,10 +113,8 @@ def _finding_json(finding: Diagnosis) -> dict[str, object]:
             "writes": [
                 {
                     "path": write.path,
-                    "action": "delete" if isinstance(write, DeleteNode) else "set",
-                    "data": None
-                    if isinstance(write, DeleteNode)
-                    else write.data.decode("utf-8", "replace"),
+                    "action": "delete" if write.after is None else "set",
+                    "data": None if write.after is None else write.after.decode("utf-8", "replace"),
                 }
                 for write in fix.writes
             ],

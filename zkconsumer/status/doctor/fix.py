@@ -8,40 +8,20 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
-    """The expected state of a node.
+class Write:
+    """A write of one node, and the state that the node is expected to have.
 
     Attributes:
-        session_id: of its owner, 0 for a persistent node; None: unknown.
-        data: its bytes; None: unknown.
+        path: the node's path.
+        before: its expected bytes.
+        session_id: the expected session of its owner; 0 for a persistent node.
+        after: the bytes that replace them; None: the node, which has no children, is deleted.
     """
 
-    session_id: int | None = None
-    data: bytes | None = None
-
-    def __post_init__(self) -> None:
-        if self.data is None and self.session_id is None:
-            raise ValueError("a write needs an expected state of its node")
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteNode:
-    """Delete a node that has no children."""
-
     path: str
-    expected: Expected
-
-
-@dataclass(frozen=True, slots=True)
-class SetNode:
-    """Replace a node's bytes."""
-
-    path: str
-    expected: Expected
-    data: bytes
-
-
-Write = DeleteNode | SetNode
+    before: bytes
+    session_id: int
+    after: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +41,6 @@ class Fix:
     writes: tuple[Write, ...]
     absent: tuple[str, ...] = ()
     childless: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.writes:
-            raise ValueError("a repair needs at least one write")
 
     @property
     def paths(self) -> tuple[str, ...]:

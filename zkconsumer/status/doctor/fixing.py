@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.printable import shown
-from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
+from zkconsumer.status.doctor.fix import Fix, Write, session_name
 from zkconsumer.status.doctor.undo import UndoStep
 from zkconsumer.zk.store import DeleteOp, SetOp, ZNode
 
@@ -65,20 +65,6 @@ def plan_fix(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None
     return FixPlan(writes=tuple(planned), skipped=skipped)
 
 
-def difference(expected: Expected, node: ZNode) -> str | None:
-    """Return how a node differs from what was expected; None if it does not."""
-    if expected.session_id is not None and node.ephemeral_owner != expected.session_id:
-        return f"it is now {owned_by(node.ephemeral_owner)}"
-    if expected.data is not None and node.data != expected.data:
-        return f"it now holds {shown(node.data.decode('utf-8', 'replace'))}"
-    return None
-
-
-def owned_by(session_id: int) -> str:
-    """Return the owner of a node, in words, with its session id as ZooKeeper writes it."""
-    return f"of {session_name(session_id)}" if session_id else "a persistent node"
-
-
 def _refusal(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None]) -> str | None:
     for path in fix.absent:
         if nodes.get(path) is not None:
@@ -90,21 +76,19 @@ def _refusal(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None
 
 
 def _plan_write(write: Write, node: ZNode | None) -> PlannedWrite | str:
+    """Return the planned write, or why the node is left alone."""
     if node is None:
         return GONE
-    changed = difference(write.expected, node)
-    if changed is not None:
-        return changed
-    if isinstance(write, SetNode) and node.data == write.data:
-        return "it has that content already"
-    undone = UndoStep(
-        path=write.path,
-        before=node.data,
-        after=write.data if isinstance(write, SetNode) else None,
-        session_id=node.ephemeral_owner,
+    owner = node.ephemeral_owner
+    if owner != write.session_id:
+        return f"it is now {f'of {session_name(owner)}' if owner else 'a persistent node'}"
+    if node.data != write.before:
+        return f"it now holds {shown(node.data.decode('utf-8', 'replace'))}"
+    return PlannedWrite(
+        op=DeleteOp(write.path, node.version)
+        if write.after is None
+        else SetOp(write.path, write.after, node.version),
+        undone=UndoStep(
+            path=write.path, before=node.data, after=write.after, session_id=node.ephemeral_owner
+        ),
     )
-    match write:
-        case DeleteNode(path):
-            return PlannedWrite(op=DeleteOp(path, node.version), undone=undone)
-        case SetNode(path, _, data):
-            return PlannedWrite(op=SetOp(path, data, node.version), undone=undone)

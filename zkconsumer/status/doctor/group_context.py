@@ -26,6 +26,7 @@ from zkconsumer.status.verify import (
 )
 from zkconsumer.zk.json_dialect import Malformed
 from zkconsumer.zk.nodes import parse_registration
+from zkconsumer.zk.paths import GroupPaths
 
 Shares = Mapping[str, frozenset[TopicPartition]]
 """The partitions that each member reads, by member id."""
@@ -51,6 +52,11 @@ class GroupContext:
     def in_zookeeper(self) -> bool:
         """Whether its members register in ZooKeeper."""
         return self.group.kind is GroupKind.ZOOKEEPER
+
+    @property
+    def paths(self) -> GroupPaths:
+        """Its nodes, if it is in ZooKeeper; a group that was read there has a name for paths."""
+        return GroupPaths(self.group.group_id)
 
     @cached_property
     def members(self) -> dict[str, MemberStatus]:

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted
-from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
+from zkconsumer.status.doctor.fix import Fix, Write
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.doctor.sightings import is_beyond
 from zkconsumer.status.model import CommittedOffset, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
-from zkconsumer.zk.paths import GroupPaths, is_segment
 
 Found = tuple[GroupPartition, CommittedOffset]
 
@@ -81,14 +80,12 @@ def _to_log_start(context: GroupContext, found: list[Found]) -> Fix | None:
     """Plan to reset a stopped group's offsets in ZooKeeper; Kafka has no compare-and-set."""
     if not context.in_zookeeper or context.members or not context.group.is_complete:
         return None
-    if not is_segment(context.group.group_id):
-        return None
-    paths = GroupPaths(context.group.group_id)
     writes = tuple(
-        SetNode(
-            paths.offset(partition.topic_partition),
-            Expected(session_id=0, data=encode_offset(at.offset)),
-            encode_offset(partition.log_start),
+        Write(
+            path=context.paths.offset(partition.topic_partition),
+            before=encode_offset(at.offset),
+            session_id=0,
+            after=encode_offset(partition.log_start),
         )
         for partition, at in found
         if at.storage == "zookeeper" and partition.owner is None and partition.log_start is not None
@@ -105,7 +102,7 @@ def _to_log_start(context: GroupContext, found: list[Found]) -> Fix | None:
             "more of the log in the meantime."
         ),
         writes=writes,
-        childless=(paths.ids,),
+        childless=(context.paths.ids,),
     )
 
 

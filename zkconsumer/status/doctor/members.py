@@ -7,13 +7,13 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.printable import listed
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
-from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
+from zkconsumer.status.doctor.fix import Fix, Write, session_name
 from zkconsumer.status.doctor.group_context import GroupContext, is_malformed, is_readable
 from zkconsumer.status.model import MemberStatus
 from zkconsumer.topic_name import is_topic_name
 from zkconsumer.zk.json_dialect import JsonObject, parse_object
 from zkconsumer.zk.nodes import Pattern
-from zkconsumer.zk.paths import GroupPaths, is_segment
+from zkconsumer.zk.paths import is_segment
 
 _ID_TIME = re.compile(r"-([0-9]{13})-[0-9a-f]{1,8}")
 """The end of a generated consumer id: milliseconds, and up to eight random hex digits."""
@@ -297,12 +297,11 @@ def _time_off(context: GroupContext, member: MemberStatus) -> str | None:
 
 def _delete(context: GroupContext, members: list[MemberStatus], caution: str) -> Fix | None:
     """Plan to delete registrations of known content, if they are still unchanged."""
-    if not is_segment(context.group.group_id):
-        return None
-    paths = GroupPaths(context.group.group_id)
     writes = tuple(
-        DeleteNode(
-            paths.member(member.member_id), Expected(session_id=member.session_id, data=member.data)
+        Write(
+            path=context.paths.member(member.member_id),
+            before=member.data,
+            session_id=member.session_id,
         )
         for member in members
         if member.data is not None

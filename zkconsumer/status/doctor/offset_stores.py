@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
-from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
+from zkconsumer.status.doctor.fix import Fix, Write
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import CommittedOffset, GroupKey, GroupKind, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
-from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path
+from zkconsumer.zk.paths import topic_path
 
 
 def examine_offset_stores(context: GroupContext) -> list[Diagnosis]:
@@ -154,19 +154,17 @@ def _of_deleted_topics(context: GroupContext) -> Iterator[Diagnosis]:
 
 def _delete(
     context: GroupContext, left: list[tuple[GroupPartition, CommittedOffset]], topics: list[str]
-) -> Fix | None:
-    if not is_segment(context.group.group_id):
-        return None
-    paths = GroupPaths(context.group.group_id)
+) -> Fix:
     return Fix(
         what=f"delete {counted(len(left), 'offset')} of group {context.group.group_id}",
         caution=(
             "If a topic is restored with its old records, the group reads it from the beginning."
         ),
         writes=tuple(
-            DeleteNode(
-                paths.offset(partition.topic_partition),
-                Expected(session_id=0, data=encode_offset(committed.offset)),
+            Write(
+                path=context.paths.offset(partition.topic_partition),
+                before=encode_offset(committed.offset),
+                session_id=0,
             )
             for partition, committed in left
         ),

@@ -6,11 +6,10 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.printable import listed
 from zkconsumer.status.doctor.circumstances import Circumstances, zookeeper_now_ms
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
-from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
+from zkconsumer.status.doctor.fix import Fix, Write, session_name
 from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupState, GroupStatus
 from zkconsumer.status.verify import MisownedPartition, OwnershipFault, ownership_faults
-from zkconsumer.zk.paths import GroupPaths, is_segment
 
 _CODES = {
     OwnershipFault.NO_SESSION: Code.OWNER_PERSISTENT,
@@ -137,11 +136,8 @@ def _evidence(context: GroupContext, fault: MisownedPartition) -> str:
     return reported
 
 
-def _fix(context: GroupContext, found: list[MisownedPartition]) -> Fix | None:
+def _fix(context: GroupContext, found: list[MisownedPartition]) -> Fix:
     """Plan to delete owner nodes without a session, or of a session that has ended."""
-    if not is_segment(context.group.group_id):
-        return None
-    paths = GroupPaths(context.group.group_id)
     return Fix(
         what=f"delete {counted(len(found), 'owner node')} of group {context.group.group_id}",
         caution=(
@@ -149,11 +145,13 @@ def _fix(context: GroupContext, found: list[MisownedPartition]) -> Fix | None:
             "claims them at its next rebalance: restart a member if there is none."
         ),
         writes=tuple(
-            DeleteNode(
-                paths.owner(fault.topic_partition),
-                Expected(session_id=fault.owner_session, data=(fault.owner or "").encode()),
+            Write(
+                path=context.paths.owner(fault.topic_partition),
+                before=(fault.owner or "").encode(),
+                session_id=fault.owner_session,
             )
             for fault in found
+            if fault.owner_session is not None
         ),
     )
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.diagnosed_cluster import DiagnosedCluster
 from zkconsumer.errors import ConfigError
-from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
+from zkconsumer.status.doctor.fix import Fix, Write, session_name
 from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
 from zkconsumer.status.doctor.undo import (
     UndoPlan,
@@ -22,6 +22,11 @@ def fix_of(*writes: Write, absent: tuple[str, ...] = (), childless: tuple[str, .
     return Fix(what="w", caution="c", writes=writes, absent=absent, childless=childless)
 
 
+def deletion(path: str, before: bytes = b"1", session_id: int = 0) -> Write:
+    """Return the deletion of a node."""
+    return Write(path=path, before=before, session_id=session_id)
+
+
 def world_of(**nodes: bytes) -> DiagnosedCluster:
     """Return a world with these persistent nodes below the root."""
     world = DiagnosedCluster()
@@ -34,8 +39,8 @@ def test_writes_have_the_version_that_was_read() -> None:
     """A write has the version of the node that was read, so that it fails if another came first."""
     world = world_of(a=b"1", b=b"2")
     world.tree.apply([SetOp("/a", b"1"), SetOp("/a", b"1")], 0)
-    delete = DeleteNode("/a", Expected(data=b"1"))
-    change = SetNode("/b", Expected(session_id=0, data=b"2"), b"3")
+    delete = deletion("/a")
+    change = Write(path="/b", before=b"2", session_id=0, after=b"3")
     plan = world.plan(fix_of(delete, change))
     assert [write.op for write in plan.writes] == [DeleteOp("/a", 2), SetOp("/b", b"3", 0)]
     assert [write.undone for write in plan.writes] == [
@@ -47,36 +52,36 @@ def test_writes_have_the_version_that_was_read() -> None:
 
 def test_nodes_that_changed_are_skipped() -> None:
     """A node that changed is skipped with the reason, and the other writes are planned."""
-    world = world_of(data=b"other", same=b"new", fine=b"1")
+    world = world_of(data=b"other", changed=b"new", fine=b"1")
     world.create_node("/session", b"1", 7)
     plan = world.plan(
         fix_of(
-            DeleteNode("/gone", Expected(data=b"1")),
-            DeleteNode("/data", Expected(data=b"1")),
-            DeleteNode("/session", Expected(session_id=0)),
-            SetNode("/same", Expected(session_id=0), b"new"),
-            DeleteNode("/fine", Expected(data=b"1")),
+            deletion("/gone"),
+            deletion("/data"),
+            deletion("/session"),
+            Write(path="/changed", before=b"old", session_id=0, after=b"new"),
+            deletion("/fine"),
         )
     )
     assert plan.skipped == {
         "/gone": "it is gone",
         "/data": "it now holds 'other'",
         "/session": "it is now of session 0x7",
-        "/same": "it has that content already",
+        "/changed": "it now holds 'new'",
     }
     assert [write.op.path for write in plan.writes] == ["/fine"]
 
 
 def test_a_persistent_node_in_place_of_an_ephemeral_one_is_another() -> None:
     """A persistent node in place of an ephemeral one is skipped, as its session differs."""
-    plan = world_of(a=b"1").plan(fix_of(DeleteNode("/a", Expected(session_id=7, data=b"1"))))
+    plan = world_of(a=b"1").plan(fix_of(deletion("/a", session_id=7)))
     assert plan.skipped == {"/a": "it is now a persistent node"}
 
 
 def test_a_node_that_must_not_exist_prevents_all_writes() -> None:
     """If a node, or a child of one, exists that must not, nothing is written at all."""
     world = world_of(a=b"1", b=b"2")
-    write = DeleteNode("/a", Expected(data=b"1"))
+    write = deletion("/a")
     assert world.plan(fix_of(write, absent=("/b",))).refused == "/b exists by now"
     assert world.plan(fix_of(write, absent=("/c",))).refused is None
     assert world.plan(fix_of(write, childless=("/b", "/c"))).refused is None
@@ -85,17 +90,9 @@ def test_a_node_that_must_not_exist_prevents_all_writes() -> None:
     assert plan == FixPlan(refused="/b has 1 by now: x", skipped={})
 
 
-def test_a_write_needs_an_expected_state() -> None:
-    """A write needs an expected state, and a repair needs a write."""
-    with pytest.raises(ValueError, match="expected state"):
-        Expected()
-    with pytest.raises(ValueError, match="at least one write"):
-        fix_of()
-
-
 def test_nodes_to_read_are_named_once() -> None:
     """The paths of a repair are those that it writes and those that must be absent, each once."""
-    write = DeleteNode("/a", Expected(data=b"1"))
+    write = deletion("/a")
     assert fix_of(write, write, absent=("/a", "/b")).paths == ("/a", "/b")
 
 
@@ -117,8 +114,8 @@ def test_persistent_nodes_are_restored() -> None:
     before = world.contents()
     plan = world.repair(
         fix_of(
-            DeleteNode("/a", Expected(session_id=0)),
-            SetNode("/b", Expected(session_id=0), b"3"),
+            deletion("/a", b"\xff\x00"),
+            Write(path="/b", before="ü".encode(), session_id=0, after=b"3"),
         )
     )
     assert world.contents() != before
@@ -131,7 +128,7 @@ def test_an_ephemeral_node_is_not_restored() -> None:
     """An ephemeral node of another session is not restored: it would be of our own session."""
     world = DiagnosedCluster()
     world.create_node("/e", b"1", 7)
-    plan = world.repair(fix_of(DeleteNode("/e", Expected(session_id=7))))
+    plan = world.repair(fix_of(deletion("/e", session_id=7)))
     back = undo(world, plan)
     assert back.ops == ()
     assert back.skipped == {"/e": "it belonged to session 0x7: only its owner can create it again"}
@@ -211,5 +208,5 @@ def test_sessions_are_written_as_zookeeper_does() -> None:
 
 def test_a_node_that_was_not_read_counts_as_gone() -> None:
     """A node that was not read counts as gone, and is not written."""
-    fix = fix_of(DeleteNode("/a", Expected(data=b"1")))
+    fix = fix_of(deletion("/a"))
     assert plan_fix(fix, {}, {}).skipped == {"/a": "it is gone"}
