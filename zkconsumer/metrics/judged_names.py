@@ -8,7 +8,7 @@ Source: seglo/kafka-lag-exporter ``Metrics.scala``; linkedin/Burrow
 WARN 2, ERR 3, STOP 4, STALL 5, REWIND 6).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from zkconsumer.metrics.families import Measure, Sample
 from zkconsumer.metrics.measured import GroupMeasures, Measured, of_groups
@@ -33,11 +33,11 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
         group = group_status.group
         if group.state is GroupState.ABANDONED:
             continue  # its lag in time grows for ever, and is of no interest
-        owners = _Owners(group_status)
+        members = group.members_by_id
         for partition, lag in group_status.partitions():
             if lag.time is not None:
                 topic, number = lag.topic_partition
-                host, member_id, client_id = owners.of(partition.owner)
+                host, member_id, client_id = _of_whom(partition.owner, group.kind, members)
                 labels = (
                     *(group_status.cluster, group.group_id, topic, str(number)),
                     *(host, member_id, client_id, group.kind),
@@ -45,25 +45,20 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
                 yield Sample(labels, lag.time.ms / 1000)
 
 
-class _Owners:
-    """Finds the member that is meant by the owner of a partition."""
-
-    def __init__(self, group: GroupMeasures) -> None:
-        self._kind = group.group.kind
-        self._members = group.group.members_by_id
-
-    def of(self, owner: str | None) -> tuple[str, str, str]:
-        """Return host, member id and client id; empty if unknown."""
-        if owner is None:
-            return "", "", ""
-        member_id = owner
-        if self._kind is GroupKind.ZOOKEEPER:
-            # In ZooKeeper the owner is a thread of a member: the member's id, and a number.
-            member_id = owner.rpartition("-")[0] or owner
-        member: MemberStatus | None = self._members.get(member_id)
-        if member is None:
-            return "", member_id, ""
-        return member.host or "", member_id, member.client_id or ""
+def _of_whom(
+    owner: str | None, kind: GroupKind, members: Mapping[str, MemberStatus]
+) -> tuple[str, str, str]:
+    """Return host, member id and client id of an owner; empty if unknown."""
+    if owner is None:
+        return "", "", ""
+    member_id = owner
+    if kind is GroupKind.ZOOKEEPER:
+        # In ZooKeeper the owner is a thread of a member: the member's id, and a number.
+        member_id = owner.rpartition("-")[0] or owner
+    member = members.get(member_id)
+    if member is None:
+        return "", member_id, ""
+    return member.host or "", member_id, member.client_id or ""
 
 
 def _max_lag(group: GroupMeasures) -> int | None:

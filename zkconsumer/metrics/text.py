@@ -19,13 +19,8 @@ _TO_ESCAPE = re.compile(r'[\\"\n\ud800-\udfff]')
 
 def exposition(families: Iterable[Family]) -> bytes:
     """Return the whole text; its type is ``CONTENT_TYPE``."""
-    return b"".join(exposition_parts(families))
-
-
-def exposition_parts(families: Iterable[Family]) -> Iterator[bytes]:
-    """Yield the text of one family after the other."""
-    for family in families:
-        yield "".join(_lines(family)).encode()
+    # Encoded one family after the other: the text of a large cluster is long.
+    return b"".join("".join(_lines(family)).encode() for family in families)
 
 
 def _lines(family: Family) -> Iterator[str]:

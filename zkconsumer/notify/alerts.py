@@ -90,10 +90,6 @@ class _Watched:
                     self.bad_ms[severity] = self.bad_ms.get(severity, 0) + passed_ms
         self.is_read, self.at_ms = True, now_ms
 
-    def begin_again(self) -> None:
-        """Forget the trouble, but not the times of its alerts."""
-        self.bad_ms, self.troubles, self.severity = {}, {}, None
-
 
 class Alerts:
     """The alerts of a cluster. Thread: one.
@@ -167,7 +163,8 @@ class Alerts:
         watched.pass_to(now_ms)
         watched.last = None
         if watched.well_ms >= self._needed_ms(watched):
-            watched.begin_again()
+            # The times of its alerts are kept.
+            watched.bad_ms, watched.troubles, watched.severity = {}, {}, None
         if watched.severity is None and watched.well_ms >= self._timing.flap_window_ms:
             del self._watched[subject]
 

@@ -14,12 +14,12 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from hashlib import blake2b
 from typing import Final, TypeAlias
-from urllib.parse import quote
 
 from zkconsumer.notify.outbox import Notification, Status
 from zkconsumer.notify.troubles import GroupTrouble
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Severity, ago, counted
+from zkconsumer.web.pages.view import group_address
 
 PREFIX: Final = "ZKCONSUMER_"
 """The prefix of a command's environment variables."""
@@ -104,9 +104,7 @@ def link(message: Notification, origin: NotificationOrigin) -> str | None:
     if origin.page is None:
         return None
     base, subject = origin.page.rstrip("/"), message.alert.subject
-    if subject is None:
-        return f"{base}/"
-    return f"{base}/groups/{subject.kind.value}/{quote(subject.group_id, safe='')}"
+    return f"{base}/" if subject is None else f"{base}{group_address(subject)}"
 
 
 def plain_text(message: Notification, origin: NotificationOrigin) -> str:

@@ -334,6 +334,13 @@ class GroupStatus:
         return frozenset(topic for member in self.members for topic in member.streams)
 
     @property
+    def sessions(self) -> frozenset[int]:
+        """The sessions of its nodes in ZooKeeper."""
+        found = {member.session_id for member in self.members}
+        found |= {partition.owner_session for partition in self.partitions}
+        return frozenset(session_id for session_id in found if session_id)
+
+    @property
     def read_ms(self) -> int:
         """When the oldest of its members, owners and effective offsets was read."""
         offsets = (partition.effective(self.kind) for partition in self.partitions)
@@ -421,6 +428,11 @@ class ClusterSnapshot:
     def monotonic_ms(self) -> int:
         """When it was assembled, by the monotonic clock."""
         return self.taken_ms - self.clock_ahead_ms
+
+    @property
+    def skew_ms(self) -> int:
+        """How far ZooKeeper's clock is ahead of the local one; 0 if unknown."""
+        return 0 if self.clock_skew_ms is None else self.clock_skew_ms.value
 
     @property
     def address(self) -> str:

@@ -99,14 +99,10 @@ def plan_scaling(
             else "the group has neither members nor offsets: name the topics that it is to read"
         )
     partitions = {topic: tuple(partition_ids[topic]) for topic in topics}
-    subscriptions = {name: MemberSubscription(read) for name, read in members.items()}
     shares = (
         _coordinated_shares(strategy, group, members, partitions)
         if group.kind is GroupKind.COORDINATOR
-        else _zookeeper_shares(
-            strategy,
-            GroupView(subscriptions, partitions),
-        )
+        else _zookeeper_shares(strategy, members, partitions)
     )
     if isinstance(shares, CannotAssign):
         return shares
@@ -156,11 +152,13 @@ def _new_names(prefix: str, taken: set[str]) -> Iterator[str]:
 
 
 def _zookeeper_shares(
-    strategy: str, view: GroupView
+    strategy: str, members: Mapping[str, Mapping[str, int]], partitions: PartitionIds
 ) -> dict[str, tuple[TopicPartition, ...]] | CannotAssign:
     known: Mapping[str, Strategy] = {"range": "range", "roundrobin": "roundrobin"}
     if strategy not in known:
         return CannotAssign(f"{strategy} is not a strategy of ZooKeeper groups: {', '.join(known)}")
+    subscriptions = {name: MemberSubscription(read) for name, read in members.items()}
+    view = GroupView(subscriptions, partitions)
     owners = expected_owners(known[strategy], view)
     if isinstance(owners, CannotAssign):
         return owners

@@ -192,10 +192,8 @@ class History:
             self._log_ends, self._commits = {}, {}
         self._clock_ahead_ms = snapshot.clock_ahead_ms
         self._log_ends = self._recorded_log_ends(snapshot)
-        skew = snapshot.clock_skew_ms
-        skew_ms = 0 if skew is None else skew.value
         self._commits = {
-            key: self._recorded_commits(key, group.partitions, skew_ms)
+            key: self._recorded_commits(key, group.partitions, snapshot.skew_ms)
             for key, group in snapshot.groups.items()
         }
 

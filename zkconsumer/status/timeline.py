@@ -169,16 +169,16 @@ class Timelines:
         self._clock_ahead_ms = snapshot.clock_ahead_ms
         kept = {key: self._timelines.get(key) or GroupTimeline(key) for key in snapshot.groups}
         self._timelines = kept
-        skew_ms = 0 if snapshot.clock_skew_ms is None else snapshot.clock_skew_ms.value
         events = (
-            kept[key].receive(group, partition_ids, skew_ms)
+            kept[key].receive(group, partition_ids, snapshot.skew_ms)
             for key, group in snapshot.groups.items()
         )
         return tuple(rebalance for rebalance in events if rebalance is not None)
 
-    def of(self, key: GroupKey) -> GroupTimeline | None:
-        """Return the timeline of a group; None if there is no such group."""
-        return self._timelines.get(key)
+    def rebalances(self, key: GroupKey) -> tuple[Rebalance, ...]:
+        """Return the rebalances of a group, the oldest first; none if there is no such group."""
+        timeline = self._timelines.get(key)
+        return () if timeline is None else timeline.rebalances
 
 
 def _last_change_ms(group: GroupStatus, at_ms: int, skew_ms: int) -> int:

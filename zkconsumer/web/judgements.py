@@ -206,8 +206,7 @@ class Judgements:
         def work_out() -> tuple[Rebalance, ...]:
             self._group(key)
             with self._memory.lock:
-                timeline = self._memory.timelines.of(key)
-                return () if timeline is None else timeline.rebalances
+                return self._memory.timelines.rebalances(key)
 
         return self._once("rebalances", key, work_out)
 

@@ -9,7 +9,6 @@ from tests.support.status import group_of, member, snapshot_of
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.causes import ObservedGroup, Reason, RebalanceReason, reasons_between
 from zkconsumer.status.model import (
-    GroupKey,
     GroupKind,
     GroupPartition,
     GroupState,
@@ -299,12 +298,12 @@ def test_all_groups_of_a_cluster_have_timelines() -> None:
     other = replace(ALONE, group_id="other")
     assert timelines.record(snapshot_of(ALONE, other, at_ms=1000)) == ()
     later = _observed(2000, ("g_a-0", "g_b-0"), A, B)
-    events = timelines.record(snapshot_of(later, at_ms=2000))
-    assert [event.key for event in events] == [ALONE.key]
-    kept = timelines.of(ALONE.key)
-    assert kept is not None
-    assert kept.rebalances == events
-    assert timelines.of(GroupKey(GroupKind.ZOOKEEPER, "other")) is None
+    events = timelines.record(snapshot_of(later, replace(later, group_id="other"), at_ms=2000))
+    assert [event.key for event in events] == [ALONE.key, other.key]
+    assert timelines.rebalances(other.key) == events[1:]
+    timelines.record(snapshot_of(replace(later, seen_ms=3000), at_ms=3000))
+    assert timelines.rebalances(ALONE.key) == events[:1]
+    assert timelines.rebalances(other.key) == ()
 
 
 def test_a_clock_that_was_set_back_begins_new_timelines() -> None:

@@ -74,8 +74,7 @@ class GroupChanges:
 
     def rebalances(self, key: GroupKey) -> Sequence[Rebalance]:
         """Return the last rebalances of a group, the latest first."""
-        timeline = self._timelines.of(key)
-        return () if timeline is None else timeline.rebalances[: -_REBALANCES_SHOWN - 1 : -1]
+        return self._timelines.rebalances(key)[: -_REBALANCES_SHOWN - 1 : -1]
 
 
 def _change(

@@ -57,5 +57,4 @@ class Circumstances:
 
 def zookeeper_now_ms(snapshot: ClusterSnapshot) -> int:
     """Return the snapshot's time by ZooKeeper's clock, which stamps nodes."""
-    skew = snapshot.clock_skew_ms
-    return snapshot.taken_ms + (0 if skew is None else skew.value)
+    return snapshot.taken_ms + snapshot.skew_ms

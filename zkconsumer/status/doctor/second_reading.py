@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from zkconsumer.status.doctor.circumstances import Circumstances, zookeeper_now_ms
+from zkconsumer.status.doctor.sightings import may_be_beyond
 from zkconsumer.status.model import (
     ClusterSnapshot,
     GroupKey,
@@ -83,14 +84,7 @@ def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
     return frozenset(
         key
         for key in keys
-        if (group := snapshot.groups.get(key)) is not None
-        and any(
-            session and session not in alive
-            for session in (
-                *(member.session_id for member in group.members),
-                *(partition.owner_session for partition in group.partitions),
-            )
-        )
+        if (group := snapshot.groups.get(key)) is not None and not group.sessions <= alive
     )
 
 
@@ -105,8 +99,7 @@ def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
         if (group := snapshot.groups.get(key)) is not None
         and any(
             (committed := partition.effective(key.kind)) is not None
-            and partition.log_end is not None
-            and committed.offset > partition.log_end
+            and may_be_beyond(partition, committed)
             for partition in group.partitions
         )
     )

@@ -42,10 +42,15 @@ def is_beyond(
         committed: the offset that the group would continue from.
         sightings: of this snapshot or earlier ones.
     """
-    if not _may_be_beyond(partition, committed):
+    if not may_be_beyond(partition, committed):
         return False
     present = Sighting(committed.offset, committed.seen_ms)
     return any(_proves(sighting, partition) for sighting in (present, *sightings))
+
+
+def may_be_beyond(partition: GroupPartition, committed: CommittedOffset) -> bool:
+    """Return whether an offset is beyond the end of the log, as far as that was read."""
+    return partition.log_end is not None and committed.offset > partition.log_end
 
 
 class Sightings:
@@ -87,7 +92,7 @@ def _sightings(
 ) -> Iterator[tuple[TopicPartition, tuple[Sighting, ...]]]:
     for partition in group.partitions:
         committed = partition.effective(group.kind)
-        if committed is not None and _may_be_beyond(partition, committed):
+        if committed is not None and may_be_beyond(partition, committed):
             tp = partition.topic_partition
             yield tp, _with_present(partition, committed, before.get(tp, ()))
 
@@ -101,10 +106,6 @@ def _with_present(
     others = (sighting for sighting in before if sighting.offset != committed.offset)
     proof = next((sighting for sighting in others if _proves(sighting, partition)), None)
     return (present,) if proof is None else (proof, present)
-
-
-def _may_be_beyond(partition: GroupPartition, committed: CommittedOffset) -> bool:
-    return partition.log_end is not None and committed.offset > partition.log_end
 
 
 def _proves(sighting: Sighting, partition: GroupPartition) -> bool:

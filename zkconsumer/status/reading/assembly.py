@@ -121,7 +121,7 @@ def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnaps
         return snapshot
     live_sessions = snapshot.live_sessions
     if live_sessions is not None:
-        live_sessions = live_sessions.union(*map(_sessions, newer.values()))
+        live_sessions = live_sessions.union(*(group.sessions for group in newer.values()))
     groups = {**snapshot.groups, **newer}
     return replace(snapshot, groups=groups, live_sessions=live_sessions)
 
@@ -130,17 +130,13 @@ def _alive(kept: Kept, sessions: Seen[frozenset[int]] | None) -> frozenset[int] 
     """Return the listed sessions, and those of groups that were read after the list."""
     if sessions is None:
         return None
-    later = (group for group in kept.zookeeper_groups.values() if group.seen_ms > sessions.at_ms)
-    return sessions.value.union(*map(_sessions, later))
+    groups = kept.zookeeper_groups.values()
+    later = (group.sessions for group in groups if group.seen_ms > sessions.at_ms)
+    return sessions.value.union(*later)
 
 
 def _sessions(group: GroupStatus | None) -> frozenset[int]:
-    """Return the sessions of a group's nodes."""
-    if group is None:
-        return frozenset()
-    found = {member.session_id for member in group.members}
-    found |= {partition.owner_session for partition in group.partitions}
-    return frozenset(session_id for session_id in found if session_id)
+    return frozenset() if group is None else group.sessions
 
 
 class _Moment(NamedTuple):
