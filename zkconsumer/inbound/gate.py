@@ -7,7 +7,6 @@ import logging
 import socket
 import struct
 import termios
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Final
 
@@ -30,16 +29,38 @@ _CLOSE_S: Final = 1.0
 _CROWDED: Final = "closed waiting connections to make room for others"
 
 
-class Watched(asyncio.BaseProtocol, ABC):
-    """A connection's protocol; it calls ``ConnectionSlot.leave`` when the connection is lost."""
+class Watched(asyncio.BaseProtocol):
+    """A connection's protocol; it calls ``ConnectionSlot.leave`` when the connection is lost.
 
-    @abstractmethod
+    Attributes:
+        wire: its transport; None: it is not connected yet.
+        given: the number of bytes of responses that were given to the transport.
+    """
+
+    wire: asyncio.Transport | None = None
+    given: int = 0
+
+    @property
+    def body_open(self) -> bool:
+        """Whether the body of the current request is incomplete."""
+        return False
+
     def progress(self) -> ConnectionProgress:
         """Return the progress of the connection."""
+        if self.wire is None:
+            return ConnectionProgress()
+        unread, buffered = _unread_bytes(self.wire)
+        return ConnectionProgress(
+            unread=unread,
+            read=self.given - unread,
+            body_open=self.body_open,
+            buffered=buffered,
+        )
 
-    @abstractmethod
     def cut(self) -> None:
         """Close immediately, discarding unsent data; do nothing if it is not connected yet."""
+        if self.wire is not None:
+            self.wire.abort()
 
 
 class ConnectionSlot:
@@ -205,7 +226,7 @@ class Gate:
         self._paced.flush()
 
 
-def unread_bytes(transport: asyncio.Transport) -> tuple[int, int]:
+def _unread_bytes(transport: asyncio.Transport) -> tuple[int, int]:
     """Return how many written bytes the client's machine has not acknowledged.
 
     Returns:

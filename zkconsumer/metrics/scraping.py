@@ -13,9 +13,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final
 
-from zkconsumer.inbound.gate import ConnectionSlot, Gate, Watched, unread_bytes
+from zkconsumer.inbound.gate import ConnectionSlot, Gate, Watched
 from zkconsumer.inbound.pacing import PacedLog
-from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, WaitingFor
+from zkconsumer.inbound.table import ConnectionLimits, WaitingFor
 from zkconsumer.scope import ThreadScope
 
 if TYPE_CHECKING:
@@ -89,14 +89,12 @@ class _Scrape(asyncio.Protocol, Watched):
     def __init__(self, session: ConnectionSlot, app: "WSGIApplication") -> None:
         self._session = session
         self._app = app
-        self._transport: asyncio.Transport | None = None
         self._head = b""
-        self._given = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See ``asyncio.Protocol``."""
         assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self.wire = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See ``asyncio.Protocol``."""
@@ -106,26 +104,14 @@ class _Scrape(asyncio.Protocol, Watched):
     def data_received(self, data: bytes) -> None:
         """See ``asyncio.Protocol``."""
         self._head += data
-        if not _is_whole(self._head) or self._transport is None:
+        if not _is_whole(self._head) or self.wire is None:
             return
         self._session.begin()
         response = _Exchange(self._head, self._app).response
-        self._given = len(response)
+        self.given = len(response)
         self._session.waits(WaitingFor.READING)
-        self._transport.write(response)
-        self._transport.close()
-
-    def progress(self) -> ConnectionProgress:
-        """See ``Watched``."""
-        if self._transport is None:
-            return ConnectionProgress()
-        unread, buffered = unread_bytes(self._transport)
-        return ConnectionProgress(unread=unread, read=self._given - unread, buffered=buffered)
-
-    def cut(self) -> None:
-        """See ``Watched``."""
-        if self._transport is not None:
-            self._transport.abort()
+        self.wire.write(response)
+        self.wire.close()
 
 
 def _is_whole(head: bytes) -> bool:

@@ -9,8 +9,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from zkconsumer.inbound.gate import ConnectionSlot, Watched, unread_bytes
-from zkconsumer.inbound.table import ConnectionProgress, WaitingFor
+from zkconsumer.inbound.gate import ConnectionSlot, Watched
+from zkconsumer.inbound.table import WaitingFor
 from zkconsumer.web.guarding import AUTHENTICATE, HAS_CAPACITY
 
 HEAD_MAX: Final = 16_384
@@ -39,19 +39,17 @@ class PageConnection(H11Protocol, Watched):
         self.app = self._respond
         self._session = session
         self._requests_max = requests_max
-        self._connected = False
         self._head_begun = True
         self._answering = False
         self._has_capacity = True
         self._body_came = 0
-        self._given = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See ``H11Protocol``."""
         # A client that does not read is noticed at once, and nothing more is sent to it.
         transport.set_write_buffer_limits(0)
         super().connection_made(transport)
-        self._connected = True
+        self.wire = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See ``H11Protocol``."""
@@ -69,7 +67,7 @@ class PageConnection(H11Protocol, Watched):
                 return
             self._head_begun = True
             super().data_received(data[start : start + _PIECE])
-        if self._body_open:
+        if self.body_open:
             self._body_came += len(data)
             if self._body_came > _BODY_MAX:
                 # Stop reading instead of closing, so that the client can read the reason first.
@@ -106,25 +104,9 @@ class PageConnection(H11Protocol, Watched):
         super().on_response_complete()
         self._notify()
 
-    def progress(self) -> ConnectionProgress:
-        """See ``Watched``."""
-        if not self._connected:
-            return ConnectionProgress()
-        unread, buffered = unread_bytes(self.transport)
-        return ConnectionProgress(
-            unread=unread,
-            read=self._given - unread,
-            body_open=self._body_open,
-            buffered=buffered,
-        )
-
-    def cut(self) -> None:
-        """See ``Watched``."""
-        if self._connected:
-            self.transport.abort()
-
     @property
-    def _body_open(self) -> bool:
+    def body_open(self) -> bool:
+        """See ``Watched``."""
         return self.conn.their_state is h11.SEND_BODY
 
     def _notify(self) -> None:
@@ -133,7 +115,7 @@ class PageConnection(H11Protocol, Watched):
     def _waits(self) -> WaitingFor | None:
         if self.flow.write_paused:
             return WaitingFor.READING
-        if self._body_open:
+        if self.body_open:
             return WaitingFor.BODY
         if self._answering:
             return None
@@ -146,7 +128,7 @@ class PageConnection(H11Protocol, Watched):
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start" and not has_capacity:
                 message["headers"] = [*message.get("headers", ()), _CLOSE]
-            self._given += len(message.get("body", b""))
+            self.given += len(message.get("body", b""))
             await send(message)
 
         await self._page(scope, receive, send_on)
