@@ -124,7 +124,8 @@ class ManualStates:
             read_duration_ms=10,
             interval_ms=5_000,
             problem=None if ready else "it is being read for the first time",
-            judgements=Judgements(snapshot, None, self._memory, ready=ready),
+            ready=ready,
+            judgements=Judgements(snapshot, None, self._memory),
         )
 
     def publish(self, snapshot: ClusterSnapshot | None = None, **changes: Any) -> ClusterState:
@@ -133,6 +134,7 @@ class ManualStates:
             self._memory.record(snapshot)
             changes |= {
                 "snapshot": snapshot,
+                "ready": True,
                 "judgements": Judgements(snapshot, None, self._memory),
             }
         self.current = replace(self.current, number=self.current.number + 1, **changes)

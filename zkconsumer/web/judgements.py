@@ -58,7 +58,6 @@ class Judgements:
         snapshot: the cluster.
         before: an earlier snapshot, if there is one.
         memory: the series, which already include the snapshot.
-        ready: whether the snapshot was read (not the initial empty one).
         long_before: a much earlier snapshot, if there is one, to detect offsets that do not move.
         sightings: the offsets seen beyond the ends of logs, in this and earlier snapshots.
     """
@@ -69,11 +68,9 @@ class Judgements:
         before: ClusterSnapshot | None,
         memory: Memory,
         *,
-        ready: bool = True,
         long_before: ClusterSnapshot | None = None,
         sightings: SightingsByGroup = MappingProxyType({}),
     ) -> None:
-        self.ready = ready
         self._snapshot = snapshot
         self._around = Circumstances(earlier=before, long_before=long_before, sightings=sightings)
         self._memory = memory

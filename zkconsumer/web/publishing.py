@@ -113,12 +113,10 @@ class Publisher:
         failed = [failure for failure in snapshot.failures if failure.part in CLUSTER_PARTS]
         before, long_before = self._earlier.take(snapshot), self._long_before.take(snapshot)
         rebalances = self._memory.record(snapshot)
-        ready = previous.ready or not failed
         judgements = Judgements(
             snapshot,
             before,
             self._memory,
-            ready=ready,
             long_before=long_before,
             sightings=self._sightings.record(snapshot),
         )
@@ -131,6 +129,7 @@ class Publisher:
             snapshot=snapshot,
             read_duration_ms=previous.read_duration_ms if read_ms is None else read_ms,
             problem=failed[0].reason if failed else None,
+            ready=previous.ready or not failed,
             covered=covered,
             judgements=judgements,
         )
@@ -161,7 +160,8 @@ class Publisher:
             read_duration_ms=0,
             interval_ms=interval_ms,
             problem="the cluster is being read for the first time",
-            judgements=Judgements(snapshot, None, self._memory, ready=False),
+            ready=False,
+            judgements=Judgements(snapshot, None, self._memory),
         )
 
 

@@ -26,6 +26,7 @@ class ClusterState:
         interval_ms: the interval between the starts of two full reads.
         problem: why nothing could be read yet, or nothing can be read any longer; the parts have
             their own ages.
+        ready: whether the cluster was read at all.
         covered: the groups that were read for this state; None: the whole cluster.
         judgements: the values derived from the snapshot.
     """
@@ -36,13 +37,9 @@ class ClusterState:
     read_duration_ms: int
     interval_ms: int
     problem: str | None
+    ready: bool = True
     covered: frozenset[GroupKey] | None = None
     judgements: Judgements = field(repr=False, compare=False)
-
-    @property
-    def ready(self) -> bool:
-        """Whether the cluster was read at all."""
-        return self.judgements.ready
 
     def group(self, key: GroupKey) -> GroupStatus | None:
         """Return the group; None if it does not exist."""
