@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.metrics.families import Family
-from zkconsumer.metrics.text import CONTENT_TYPE, exposition
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
-
-__all__ = ["CONTENT_TYPE", "FamilyCollector", "exposition", "require_prometheus"]
 
 MISSING = "metrics need prometheus-client: pip install 'zkconsumer[metrics]'"
 

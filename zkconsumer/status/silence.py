@@ -8,11 +8,10 @@ distinguished from a group in trouble:
 - *abandoned*: it has no members, and no commit for longer than ``abandoned_after_ms``.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from zkconsumer.status.model import GroupPartition, GroupState, GroupStatus
+from zkconsumer.status.model import GroupState, GroupStatus
 
 ABANDONED_AFTER_MS: Final = 1_800_000
 """The time without commits after which a group without members counts as abandoned."""
@@ -27,24 +26,13 @@ def last_commit_ms(group: GroupStatus, skew_ms: int) -> int | None:
         group: the group.
         skew_ms: how far ZooKeeper's clock is ahead of the local one.
     """
-    found = max(_times(group.partitions), default=None)
-    return None if found is None else found - skew_ms
-
-
-def _times(partitions: tuple[GroupPartition, ...]) -> Iterator[int]:
-    for partition in partitions:
-        for committed in partition.committed:
-            if committed.storage == "zookeeper" and committed.committed_ms is not None:
-                yield committed.committed_ms
-
-
-def is_deserted(group: GroupStatus) -> bool:
-    """Return whether the group certainly has no members.
-
-    The registration of a dead member counts as a member: live members assign a share to it, and it
-    has a diagnosis of its own.
-    """
-    return group.is_complete and group.state is GroupState.EMPTY
+    times = [
+        committed.committed_ms
+        for partition in group.partitions
+        for committed in partition.committed
+        if committed.storage == "zookeeper" and committed.committed_ms is not None
+    ]
+    return max(times) - skew_ms if times else None
 
 
 def with_abandonment(
@@ -71,6 +59,9 @@ def with_abandonment(
         offsets_unchanged_since_ms=offsets_unchanged_since_ms,
     )
     since_ms = group.silent_since_ms
-    if since_ms is not None and now_ms - since_ms >= abandoned_after_ms and is_deserted(group):
+    # The registration of a dead member counts as a member: live members assign a share to it, and
+    # it has a diagnosis of its own.
+    is_deserted = group.is_complete and group.state is GroupState.EMPTY
+    if is_deserted and since_ms is not None and now_ms - since_ms >= abandoned_after_ms:
         return replace(group, state=GroupState.ABANDONED)
     return group

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
-from zkconsumer.metrics.prometheus import CONTENT_TYPE, exposition
+from zkconsumer.metrics.text import CONTENT_TYPE, exposition
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.web import api
 from zkconsumer.web.health import health_of

@@ -13,7 +13,8 @@ from tests.support.metered import read_exposition, samples_of, small_view, value
 from zkconsumer.errors import ConfigError
 from zkconsumer.metrics.cluster import cluster_families
 from zkconsumer.metrics.families import Family, Sample
-from zkconsumer.metrics.prometheus import FamilyCollector, exposition
+from zkconsumer.metrics.prometheus import FamilyCollector
+from zkconsumer.metrics.text import exposition
 
 
 def test_all_families_of_a_cluster_are_exported() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.metered import T0
 from tests.support.status import group_of, member, snapshot_of
 from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
-from zkconsumer.metrics.prometheus import exposition
+from zkconsumer.metrics.text import exposition
 from zkconsumer.status.burrow import BurrowStatus, evaluate_group
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Severity

@@ -169,7 +169,7 @@ class Kept:
             return
         known = {**self.zookeeper_groups, **read.groups}
         self.zookeeper_groups = {
-            name: offsets for name, offsets in known.items() if name in read.listed
+            name: group for name, group in known.items() if name in read.listed
         }
         self.failures.note(
             GROUPS_PART, {} if read.failure is None else {GROUPS_PART: read.failure}, now_ms
