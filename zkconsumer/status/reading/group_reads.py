@@ -64,8 +64,8 @@ class _BrokerReport:
     logs: Mapping[TopicPartition, LogSpan | str] = field(default_factory=dict)
 
 
-_InZookeeper: TypeAlias = tuple[frozenset[str], Mapping[str, GroupStatus]]
-"""The ids of the groups that were requested from ZooKeeper, and the groups that were read."""
+_InZookeeper: TypeAlias = Mapping[str, GroupStatus | None]
+"""The groups that were requested from ZooKeeper, by id; None: it is gone."""
 
 
 def plan_group_reads(
@@ -135,7 +135,7 @@ class SelectedGroupsReader:
         """Send all requests of a plan; return what was read in time."""
         groups, deadline = self._groups, Deadline(self._clock, self._limit_ms)
         if plan.in_zookeeper and groups is not None:
-            self._part.start(lambda: _read(groups, plan, deadline))
+            self._part.start(lambda: groups.read_some(plan.in_zookeeper, plan.topics, deadline))
         responses = self._brokers.request(
             {broker: self._lookup(task, deadline) for broker, task in plan.tasks.items()},
             deadline,
@@ -169,11 +169,6 @@ class SelectedGroupsReader:
         return request
 
 
-def _read(groups: ZookeeperGroups, plan: ReadPlan, deadline: Deadline) -> _InZookeeper:
-    names = frozenset(plan.in_zookeeper)
-    return names, groups.read_some(names, plan.topics, deadline)
-
-
 def _take(
     found: SelectedGroupsRead, task: BrokerTask, response: _BrokerReport | Unanswered
 ) -> None:
@@ -202,10 +197,8 @@ def _take_zookeeper(
     if isinstance(response, Unanswered):
         found.failures |= dict.fromkeys(names, response.reason)
         return
-    requested, groups = response
-    for name in requested.intersection(names):
-        found.groups[GroupKey(GroupKind.ZOOKEEPER, name)] = groups.get(name)
-    late = [name for name in names if name not in requested]
-    found.failures |= dict.fromkeys(
-        late, "ZooKeeper has only now responded to the previous request"
-    )
+    for name in names:
+        if name in response:
+            found.groups[GroupKey(GroupKind.ZOOKEEPER, name)] = response[name]
+        else:
+            found.failures[name] = "ZooKeeper has only now responded to the previous request"

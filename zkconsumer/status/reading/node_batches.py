@@ -41,6 +41,17 @@ class NodeBatches:
         """Return the names of the children, see ``ZkStore.children_many``."""
         return self._read(partial(self._store.children_many, as_listed=as_listed), paths)
 
+    def listed(self, path: str, *, as_listed: bool = False) -> list[str]:
+        """Return the names of the children of one node; none if it is absent.
+
+        Raises:
+            RegistryError: also if the node can't be read.
+        """
+        names = self.children([path], as_listed=as_listed)[0]
+        if isinstance(names, Unreadable):
+            raise RegistryError(names.reason)
+        return names or []
+
     def stat(self, paths: Sequence[str]) -> list[Read[ZNodeStat]]:
         """Return the stats of the nodes, without their data."""
         return self._read(self._store.exists_many, paths)

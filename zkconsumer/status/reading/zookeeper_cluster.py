@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.security import SecurityProtocol
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
@@ -89,7 +88,7 @@ def read_brokers(
     Raises:
         RegistryError: they could not be listed.
     """
-    names = _listed(nodes, BROKER_IDS)
+    names = nodes.listed(BROKER_IDS)
     ids = sorted({int(name) for name in names if is_number(name)})
     controller, *found = nodes.get([CONTROLLER, *map(broker_path, ids)])
     controller_id = parse_controller(controller.data) if isinstance(controller, ZNode) else None
@@ -108,8 +107,8 @@ def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
     Raises:
         RegistryError: they could not be listed.
     """
-    names = _listed(nodes, BROKER_TOPICS, as_listed=True)
-    deleting = set(_listed(nodes, DELETED_TOPICS))
+    names = nodes.listed(BROKER_TOPICS, as_listed=True)
+    deleting = set(nodes.listed(DELETED_TOPICS))
     found = nodes.get([*map(topic_path, names), *map(config_path, names)])
     replicas = {
         name: _replicas(node)
@@ -129,18 +128,6 @@ def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
         )
         for name, of_topic in replicas.items()
     )
-
-
-def _listed(nodes: NodeBatches, path: str, *, as_listed: bool = False) -> list[str]:
-    names = nodes.children([path], as_listed=as_listed)[0]
-    # A refused list is a failure; an absent one is empty.
-    return names if isinstance(names, list) else _refused(names)
-
-
-def _refused(names: Unreadable | None) -> list[str]:
-    if names is None:
-        return []
-    raise RegistryError(names.reason)
 
 
 def _broker(

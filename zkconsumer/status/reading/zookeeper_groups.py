@@ -62,10 +62,7 @@ class ZookeeperGroups:
             RegistryError: the groups could not even be listed.
         """
         batches = NodeBatches(self._store, deadline)
-        names = batches.children([CONSUMERS])[0]
-        if isinstance(names, Unreadable):
-            raise RegistryError(names.reason)
-        listed = frozenset(name for name in names or () if is_segment(name))
+        listed = frozenset(name for name in batches.listed(CONSUMERS) if is_segment(name))
         self._forget_all_but(listed)
         groups: dict[str, GroupStatus] = {}
         failure: str | None = None
@@ -82,8 +79,11 @@ class ZookeeperGroups:
 
     def read_some(
         self, names: Collection[str], topics: Mapping[str, Sequence[int]], deadline: Deadline
-    ) -> dict[str, GroupStatus]:
-        """Read only these groups, as far as they exist; the arguments are those of ``read``.
+    ) -> dict[str, GroupStatus | None]:
+        """Read only these groups; the arguments are those of ``read``.
+
+        Returns:
+            The status of each group; None if it does not exist.
 
         Raises:
             RegistryError: ZooKeeper does not respond, or the deadline has passed.
@@ -93,7 +93,7 @@ class ZookeeperGroups:
         roots = batches.stat([GroupPaths(name).root for name in wanted])
         there = [name for name, root in zip(wanted, roots, strict=True) if root is not None]
         self._memory.forget_all_but([GroupPaths(name).root for name in there])
-        return dict(self._read_wave(batches, there, topics))
+        return dict.fromkeys(names) | dict(self._read_wave(batches, there, topics))
 
     def _forget_all_but(self, listed: frozenset[str]) -> None:
         gone = self._seen_ms.keys() - listed

@@ -396,7 +396,9 @@ def test_each_group_has_a_budget_for_its_regexes(
     some = reader.read_some(["g", "h"], topics, deadline)
     for groups in (reader.read(topics, deadline).groups, some):
         for group_id in ("g", "h"):
-            first, *others, quick = groups[group_id].members
+            group = groups[group_id]
+            assert group is not None
+            first, *others, quick = group.members
             assert "against all topics" in str(first.problem)
             assert all("beside the other filters" in str(other.problem) for other in others)
             assert (list(quick.streams), quick.problem) == (["w" * 200], None)
