@@ -165,11 +165,13 @@ def group_command(key: GroupKey | None, snapshot: ClusterSnapshot, *, fix: bool 
             words.append("--fix")
         if key is not None:
             words += ["--group", group_id]
-    if snapshot.zookeeper_connect:
-        words += ["--zookeeper", snapshot.zookeeper_connect]
-    else:
-        words += ["--bootstrap-server", snapshot.address]
-    return shlex.join(words)
+    return shlex.join([*words, *cluster_option(snapshot)])
+
+
+def cluster_option(snapshot: ClusterSnapshot) -> tuple[str, str]:
+    """Return the option of commands that names the cluster, and its value."""
+    flag = "--zookeeper" if snapshot.brokers_alone is None else "--bootstrap-server"
+    return flag, snapshot.address
 
 
 def _subject(member_ids: tuple[str, ...]) -> str:

@@ -106,7 +106,7 @@ def paths_for(
         _oldest(known),
         listed(unknown, limit=5) or "the brokers, none of which is known",
         wanted,
-        has_zookeeper=_has_zookeeper(snapshot),
+        has_zookeeper=snapshot.zookeeper != "none",
     )
 
 
@@ -120,11 +120,6 @@ def _oldest(known: Mapping[int, Release | None]) -> Release | None:
     """Return the oldest release; None if any is unknown, or there are no brokers."""
     releases = [release for release in known.values() if release is not None]
     return min(releases) if releases and len(releases) == len(known) else None
-
-
-def _has_zookeeper(snapshot: ClusterSnapshot) -> bool:
-    """Return whether the cluster has a ZooKeeper, or may have one."""
-    return snapshot.zookeeper != "none"
 
 
 def _groups(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diagnosis]:
@@ -180,7 +175,7 @@ def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> I
         return
     lines = [f"broker {at}: {release_text(release)}" for at, release in old.items()]
     unknown = [f"broker {at}" for at, release in known.items() if release is None]
-    has_zookeeper = _has_zookeeper(snapshot)
+    has_zookeeper = snapshot.zookeeper != "none"
     if not follows_directly(min(old.values()), wanted, has_zookeeper=has_zookeeper):
         why = "the cluster has, or may have, a ZooKeeper" if has_zookeeper else "too old"
         yield Diagnosis(

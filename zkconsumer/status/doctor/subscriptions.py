@@ -24,7 +24,8 @@ def examine_subscriptions(context: GroupContext) -> list[Diagnosis]:
 
 def _topics_missing(context: GroupContext) -> Iterator[Diagnosis]:
     missing = sorted(context.group.topics_read - context.partition_ids.keys())
-    if not missing or _topics_unknown(context):
+    are_unknown = not context.snapshot.topics and context.snapshot.failures
+    if not missing or are_unknown:
         return
     readers = {
         topic: [name for name, member in context.readable.items() if topic in member.streams]
@@ -40,10 +41,6 @@ def _topics_missing(context: GroupContext) -> Iterator[Diagnosis]:
             "notice when it is created."
         ),
     )
-
-
-def _topics_unknown(context: GroupContext) -> bool:
-    return not context.snapshot.topics and bool(context.snapshot.failures)
 
 
 # --- ZooKeeper groups -----------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from zkconsumer.printable import listed
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, ago, counted
 from zkconsumer.status.doctor.group_context import GroupContext
+from zkconsumer.status.doctor.headline import cluster_option
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 
@@ -96,7 +97,7 @@ def _deserted(context: GroupContext) -> Iterator[Diagnosis]:
 def _abandoned(context: GroupContext) -> Diagnosis:
     group = context.group
     waiting = _waiting(group)
-    word = shlex.quote(group.group_id)
+    word, where = shlex.quote(group.group_id), shlex.join(cluster_option(context.snapshot))
     kept = sum(bool(partition.committed) for partition in group.partitions)
     return Diagnosis(
         code=Code.GROUP_ABANDONED,
@@ -107,18 +108,12 @@ def _abandoned(context: GroupContext) -> Diagnosis:
         ),
         evidence=[f"offsets of {counted(kept, 'partition')}", *_waiting_lines(group)],
         repair=(
-            "If it is no longer needed, delete it: zkconsumer groups delete "
-            f"{_where(context.snapshot)} --kind {group.kind} --group {word} (zkconsumer offsets "
+            f"If it is no longer needed, delete it: zkconsumer groups delete {where} "
+            f"--kind {group.kind} --group {word} (zkconsumer offsets "
             "export saves its offsets first). Otherwise start its consumers."
         ),
         group=group.key,
     )
-
-
-def _where(snapshot: ClusterSnapshot) -> str:
-    """Return the command line option that names the cluster."""
-    flag = "--zookeeper" if snapshot.brokers_alone is None else "--bootstrap-server"
-    return f"{flag} {shlex.quote(snapshot.address)}"
 
 
 def _waiting(group: GroupStatus) -> int:
