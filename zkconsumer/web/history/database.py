@@ -18,6 +18,7 @@ _LOG_BYTES: Final = 64 << 20
 """The size to which SQLite's write-ahead log is truncated."""
 _VALUE_BYTES: Final = 64 << 20
 """The maximum size of a value: a million partitions take less."""
+_HEADER_BYTES: Final = 100
 _MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID_AT: Final = slice(68, 72)
 """The position of the application id in the header. Source: sqlite.org/fileformat.html, 1.3."""
@@ -57,9 +58,9 @@ def check_file(path: Path, *, ours: bool = False) -> None:
     if not path.parent.is_dir():
         raise ConfigError(f"there is no directory {path.parent} to keep the history in")
     try:
-        with path.open("ab"):
-            pass
-        header = _head(path)
+        with path.open("a+b") as file:
+            file.seek(0)
+            header = file.read(_HEADER_BYTES)
     except OSError as error:
         raise ConfigError(f"the history can't be kept in {path}: {error.strerror}") from error
     if header and not _is_ours(path, header):
@@ -171,11 +172,6 @@ def _distrust(connection: sqlite3.Connection) -> None:
     tables = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if sorted(sql for (sql,) in tables) != sorted(_TABLES):
         raise UnusableFile("it has tables that a history does not have")
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(100)
 
 
 def _is_ours(path: Path, header: bytes) -> bool:

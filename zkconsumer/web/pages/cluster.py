@@ -109,10 +109,6 @@ def outcome_of(
     return _outcome(state, now_ms, findings, groups, left_out), groups, findings, left_out
 
 
-def _lag(groups: list[GroupRow]) -> int:
-    return sum(row.lag or 0 for row in groups)
-
-
 def _caught_up(behind: list[GroupRow]) -> str:
     """Return when the last group that is behind will have caught up; "" for now, or unknown."""
     late = sum(row.caught_up == NEVER for row in behind)
@@ -215,7 +211,7 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
         under_replicated=sum(partition.under_replicated for partition in partitions),
         groups=len(groups),
         states=tuple((state, counts[state]) for state in GroupState if counts[state]),
-        lag=_lag(groups),
+        lag=sum(row.lag or 0 for row in groups),
         controller=next(
             (broker.broker.id for broker in snapshot.brokers if broker.is_controller), None
         ),

@@ -186,10 +186,8 @@ def _lasted(ms: int) -> str:
 
 
 def _reason(reason: Reason, key: GroupKey) -> str:
-    message = reason.cause.value.format(member_label(key, reason.what))
-    return (
-        message if reason.before is None else f"{message} (was {member_label(key, reason.before)})"
-    )
+    before = None if reason.before is None else member_label(key, reason.before)
+    return str(Reason(reason.cause, member_label(key, reason.what), before))
 
 
 def _shortened(reason: str, key: GroupKey) -> str:
