@@ -82,7 +82,11 @@ class BrokerRound:
             reported.put((broker, Unanswered(f"{broker}: {type(error).__name__}: {error}")))
 
         self._busy.add(broker)
-        self._scope.spawn(f"broker-{broker.id}", run, stop=self._pool.stop, on_error=died)
+        try:
+            self._scope.spawn(f"broker-{broker.id}", run, stop=self._pool.stop, on_error=died)
+        except RuntimeError as error:  # no thread can be started now
+            self._busy.discard(broker)
+            died(error)
 
     def _respond(
         self, broker: Broker, lookup: BrokerQuery[T], deadline: Deadline

@@ -58,7 +58,10 @@ class Part(Generic[T]):
         def died(error: BaseException) -> None:
             self._reported.put(Unanswered(f"{type(error).__name__}: {error}"))
 
-        self._scope.spawn(self._name, run, stop=lambda: None, on_error=died)
+        try:
+            self._scope.spawn(self._name, run, stop=lambda: None, on_error=died)
+        except RuntimeError as error:  # no thread can be started now
+            died(error)
 
     def result(self, deadline: Deadline) -> T | Unanswered:
         """Wait for the result until the deadline; return it, or why there is none."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.no_threads import no_threads
 from tests.support.scripted_cluster import ScriptedCluster
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -81,6 +82,19 @@ def test_failures_are_results(brokers: BrokerRound) -> None:
         B0: Unanswered("broker 0 (b0:9092): not allowed"),
         B1: Unanswered("broker 1 (b1:9092): ValueError: oops"),
     }
+
+
+def test_a_broker_is_requested_again_after_no_thread_could_be_started(brokers: BrokerRound) -> None:
+    """The system may have no thread left at one moment, and some at the next one."""
+
+    def request(connection: NegotiatedConnection) -> int:
+        return connection.broker.id
+
+    with no_threads():
+        responses = brokers.request({B0: request}, deadline())
+    reason = "broker 0 (b0:9092): RuntimeError: can't start new thread"
+    assert responses == {B0: Unanswered(reason)}
+    assert brokers.request({B0: request}, deadline()) == {B0: 0}
 
 
 def test_after_the_close_no_request_is_sent(brokers: BrokerRound) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.manual_clock import ManualClock
+from tests.support.no_threads import no_threads
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.scope import ThreadScope
@@ -96,3 +97,12 @@ def test_failures_are_results(part: Part[int]) -> None:
     assert part.result(deadline()) == Unanswered("no answer")
     part.start(fail)
     assert part.result(deadline()) == Unanswered("ValueError: oops")
+
+
+def test_a_part_is_read_again_after_no_thread_could_be_started(part: Part[int]) -> None:
+    """The system may have no thread left at one moment, and some at the next one."""
+    with no_threads():
+        part.start(lambda: 1)
+    assert part.result(deadline()) == Unanswered("RuntimeError: can't start new thread")
+    part.start(lambda: 2)
+    assert part.result(deadline()) == 2
