@@ -10,7 +10,7 @@ begin with ``zkconsumer.``.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError
@@ -43,20 +43,13 @@ _AUDIT = RebalanceCause.AUDIT.value
 _Attributes: TypeAlias = Mapping[str, str | int | bool]
 
 
-class _Step(NamedTuple):
-    """A step of a rebalance, and when it ended."""
-
-    step: RebalanceStep
-    at_ms: int
-
-
 @dataclass(slots=True)
 class _Rebalance:
-    """A rebalance in progress."""
+    """A rebalance in progress; its events have their times, in ms since the epoch."""
 
     began_ms: int
     causes: list[tuple[str, int]]
-    steps: list[_Step] = field(default_factory=list)
+    steps: list[tuple[RebalanceStep, int]] = field(default_factory=list)
     failures: list[tuple[RebalanceTryFailed, int]] = field(default_factory=list)
 
 
@@ -127,7 +120,7 @@ class SpanObserver:
             case RebalanceStarted(cause):
                 running.causes.append((cause, now_ms))
             case RebalanceStep():
-                running.steps.append(_Step(event, now_ms))
+                running.steps.append((event, now_ms))
             case RebalanceTryFailed():
                 running.failures.append((event, now_ms))
             case RebalanceFinished():
@@ -169,13 +162,12 @@ class SpanObserver:
             ),
         ]
         context = self._span("rebalance", member, about, times, failure=failure, moments=moments)
-        for timed in running.steps:
-            step = timed.step
+        for step, at_ms in running.steps:
             self._span(
                 f"rebalance.{step.step}",
                 member,
                 {"zkconsumer.partitions": step.partitions},
-                (max(running.began_ms, timed.at_ms - step.duration_ms), timed.at_ms),
+                (max(running.began_ms, at_ms - step.duration_ms), at_ms),
                 failure=step.failure,
                 parent=context,
             )

@@ -149,14 +149,14 @@ def _topics(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
         yield Diagnosis(
             code=Code.TOPIC_WITHOUT_PARTITIONS,
             severity=Severity.WARNING,
-            what=f"{counted(len(empty), 'topic')} ha{_s(empty)} no partitions.",
+            what=f"{counted(len(empty), 'topic')} ha{_s(len(empty))} no partitions.",
             evidence=[f"{topic}{_readers(snapshot, {topic})}" for topic in empty],
             repair="Delete it, or create it again with partitions.",
         )
 
 
-def _s(items: list[str]) -> str:
-    return "s" if len(items) == 1 else "ve"
+def _s(number: int) -> str:
+    return "s" if number == 1 else "ve"
 
 
 def _live(snapshot: ClusterSnapshot) -> Iterable[PartitionStatus]:
@@ -187,7 +187,7 @@ def _leaders(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
         code=Code.LEADER_MISSING,
         severity=Severity.ERROR,
         what=(
-            f"{counted(len(lost), 'partition')} ha{_s([''] * len(lost))} no leader: nobody "
+            f"{counted(len(lost), 'partition')} ha{_s(len(lost))} no leader: nobody "
             f"can read or write there{_readers(snapshot, topics)}."
         ),
         evidence=[

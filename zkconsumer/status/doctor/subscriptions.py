@@ -117,12 +117,7 @@ def _fitting(context: GroupContext, member_id: str) -> list[Strategy]:
 
 def _described(context: GroupContext, member_id: str, fits: Iterable[Strategy]) -> str:
     number = counted(len(context.owned[member_id]), "partition")
-    reported = " and ".join(fits)
-    return (
-        f"{number}: its share by {reported}"
-        if reported
-        else (f"{number}: its share by neither strategy")
-    )
+    return f"{number}: its share by {' and '.join(fits) or 'neither strategy'}"
 
 
 def _differ(severity: Severity, what: str, lines: list[str]) -> Diagnosis:
