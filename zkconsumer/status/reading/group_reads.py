@@ -20,7 +20,7 @@ from zkconsumer.status.reading.kept import Kept, offset_requests
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.round_clock import RoundClock
-from zkconsumer.status.reading.values import GroupOffsets, LogSpan, SelectedGroupsRead, Unanswered
+from zkconsumer.status.reading.values import SelectedGroupsRead, Unanswered
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
 
@@ -53,15 +53,6 @@ class ReadPlan:
     in_zookeeper: tuple[str, ...]
     tasks: Mapping[Broker, BrokerTask]
     topics: Mapping[str, tuple[int, ...]]
-
-
-@dataclass(slots=True)
-class _BrokerReport:
-    """The responses of a broker."""
-
-    groups: Mapping[str, GroupStatus | str | None] = field(default_factory=dict)
-    offsets: Mapping[str, GroupOffsets | int] = field(default_factory=dict)
-    logs: Mapping[TopicPartition, LogSpan | str] = field(default_factory=dict)
 
 
 _InZookeeper: TypeAlias = Mapping[str, GroupStatus | None]
@@ -152,42 +143,43 @@ class SelectedGroupsReader:
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
-    def _lookup(self, task: BrokerTask, deadline: Deadline) -> BrokerQuery[_BrokerReport]:
-        def request(connection: NegotiatedConnection) -> _BrokerReport:
-            message = _BrokerReport()
+    def _lookup(self, task: BrokerTask, deadline: Deadline) -> BrokerQuery[SelectedGroupsRead]:
+        def request(connection: NegotiatedConnection) -> SelectedGroupsRead:
+            found = SelectedGroupsRead()
             if task.describe:
                 describe = self._coordinators.describe_request(task.describe, deadline)
-                message.groups = describe(connection)
+                for name, group in describe(connection).items():
+                    if isinstance(group, str):
+                        found.failures[name] = group
+                    else:
+                        found.groups[GroupKey(GroupKind.COORDINATOR, name)] = group
             if task.offsets:
                 fetch = self._coordinators.offsets_request(task.offsets, deadline)
-                message.offsets = fetch(connection)
+                for name, offsets in fetch(connection).items():
+                    if isinstance(offsets, int):
+                        found.failures[name] = explained(offsets)
+                    else:
+                        found.offsets[name] = offsets
             # The last request, so that no commit seems to be beyond the log end.
             if task.logs:
-                message.logs = self._logs.lookup(task.logs, deadline)(connection)
-            return message
+                found.logs = self._logs.lookup(task.logs, deadline)(connection)
+            return found
 
         return request
 
 
 def _take(
-    found: SelectedGroupsRead, task: BrokerTask, response: _BrokerReport | Unanswered
+    found: SelectedGroupsRead, task: BrokerTask, response: SelectedGroupsRead | Unanswered
 ) -> None:
     """Record the response of a broker, or its absence."""
     if isinstance(response, Unanswered):
         found.failures |= dict.fromkeys((*task.describe, *task.offsets), response.reason)
         found.logs |= dict.fromkeys(task.logs, response.reason)
         return
-    for name, group in response.groups.items():
-        if isinstance(group, str):
-            found.failures[name] = group
-        else:
-            found.groups[GroupKey(GroupKind.COORDINATOR, name)] = group
-    for name, offsets in response.offsets.items():
-        if isinstance(offsets, int):
-            found.failures[name] = explained(offsets)
-        else:
-            found.offsets[name] = offsets
+    found.groups |= response.groups
+    found.offsets |= response.offsets
     found.logs |= response.logs
+    found.failures |= response.failures
 
 
 def _take_zookeeper(
