@@ -65,7 +65,7 @@ def read_notify_settings(table: Mapping[str, object]) -> NotifySettings:
     page = keys.url("page-url", None)
     policy = _policy(keys, Policy())
     targets = keys.tables("to")
-    keys.end("to")
+    keys.end()
     return NotifySettings(
         routes=tuple(_route(name, target, policy) for name, target in targets.items()),
         timing=timing,
@@ -81,12 +81,12 @@ class _Keys:
         self._table = table
         self._known: set[str] = set()
 
-    def end(self, *also: str) -> None:
-        """Refuse unknown keys."""
-        known = self._known | set(also)
+    def end(self) -> None:
+        """Refuse keys that were not read."""
         for key in self._table:
-            if key not in known:
-                raise ConfigError(f"{self.name} has no {key}{did_you_mean(key, sorted(known))}")
+            if key not in self._known:
+                similar = did_you_mean(key, sorted(self._known))
+                raise ConfigError(f"{self.name} has no {key}{similar}")
 
     def text(self, key: str, default: str | None = None) -> str | None:
         """Return a text of one line."""
@@ -185,7 +185,7 @@ def _route(name: str, table: Mapping[str, object], general: Policy) -> Route:
     target, batch = _TARGETS[kind](keys)
     default_ms = _ALERTMANAGER_REPEAT_MS if kind == "alertmanager" else general.repeat_ms
     policy = _policy(keys, replace(general, repeat_ms=default_ms, batch=batch))
-    keys.end("timeout-ms")
+    keys.end()
     return Route(name=name, target=target, policy=policy)
 
 

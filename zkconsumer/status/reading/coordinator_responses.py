@@ -48,15 +48,17 @@ def is_reconciled(group: ListedGroup) -> bool:
 
 def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
     """Return the status of a group that is only listed."""
+    is_classic = group.type.lower() in _CLASSIC
+    unread = f"it is a group of type {group.type!r} of Kafka 4: its members and their partitions"
     return GroupStatus(
         group_id=group.group_id,
         kind=GroupKind.COORDINATOR,
         seen_ms=seen_ms,
         reported_state=group.state or None,
         coordinator=coordinator,
-        problems=_unlike(group),
-        is_complete=group.type.lower() in _CLASSIC,
-        only_listed=group.type.lower() not in _CLASSIC,
+        problems=_foreign(group.protocol_type) if is_classic else (f"{unread} are not read",),
+        is_complete=is_classic,
+        only_listed=not is_classic,
         only_offsets=not group.protocol_type,
     )
 
@@ -156,16 +158,6 @@ def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> 
         for number in topics.get(topic, ())
     )
     return {*subscribed, *group.by_partition}
-
-
-def _unlike(group: ListedGroup) -> tuple[str, ...]:
-    """Return the problems of a group that is only listed."""
-    if group.type.lower() in _CLASSIC:
-        return _foreign(group.protocol_type)
-    return (
-        f"it is a group of type {group.type!r} of Kafka 4: its members and their partitions are "
-        "not read",
-    )
 
 
 def _foreign(protocol_type: str) -> tuple[str, ...]:
