@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, wraps
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -21,6 +21,7 @@ from zkconsumer.status.series import History
 from zkconsumer.status.timeline import Rebalance, Timelines
 from zkconsumer.status.verify import PartitionIds, Verification, verify
 
+K = TypeVar("K", GroupKey, GroupKey | None)
 T = TypeVar("T")
 
 _STALE_MS: Final = 60_000
@@ -47,6 +48,24 @@ class Memory:
             self.history.record(snapshot)
             self.rates.record(snapshot)
             return self.timelines.record(snapshot)
+
+
+def _once(compute: "Callable[[Judgements, K], T]") -> "Callable[[Judgements, K], T]":
+    """Return the method with each of its values computed on first use."""
+    kind = compute.__name__
+
+    @wraps(compute)
+    def method(self: "Judgements", key: K) -> T:
+        found = self._found.get((kind, key))
+        if found is None:
+            with self._lock:
+                found = self._found.get((kind, key))
+                if found is None:
+                    found = self._found[kind, key] = compute(self, key)
+        value: T = found
+        return value
+
+    return method
 
 
 class Judgements:
@@ -86,7 +105,7 @@ class Judgements:
     def listed(self) -> "tuple[Mapping[GroupKey, GroupStatus], dict[_Place, Any]]":
         """Return the groups, and those of their lags and statuses that are computed already."""
         with self._lock:
-            found = {at: value for at, value in self._found.items() if at[0] in {"lag", "verdict"}}
+            found = {at: value for at, value in self._found.items() if at[0] in {"lag", "outcome"}}
         return self._snapshot.groups, found
 
     def prepare(self) -> None:
@@ -120,92 +139,70 @@ class Judgements:
             for partition in topic.partitions
         )
 
+    @_once
     def age_ms(self, key: GroupKey) -> int:
         """Return the age of the oldest value that was read of a group, in ms.
 
         If no read failed, this is the age of its members, without comparing all values: a large
         cluster has half a million.
         """
+        group = self._snapshot.groups[key]
+        oldest_ms = group.oldest_ms if self.lacks_parts else group.seen_ms
+        return max(0, self._snapshot.taken_ms - oldest_ms)
 
-        def work_out() -> int:
-            group = self._group(key)
-            oldest_ms = group.oldest_ms if self.lacks_parts else group.seen_ms
-            return max(0, self._snapshot.taken_ms - oldest_ms)
-
-        return self._once("age", key, work_out)
-
+    @_once
     def lag(self, key: GroupKey) -> GroupLag:
         """Return the group's lag, in records and time; computed before the state is published."""
+        group = self._snapshot.groups[key]
+        with self._memory.lock:
+            return group_lag(group, self._memory.history, self._snapshot.taken_ms)
 
-        def work_out() -> GroupLag:
-            group = self._group(key)
-            with self._memory.lock:
-                return group_lag(group, self._memory.history, self._snapshot.taken_ms)
-
-        return self._once("lag", key, work_out)
-
+    @_once
     def outcome(self, key: GroupKey) -> BurrowGroupStatus:
         """Return Burrow's status of the group; computed before the state is published."""
+        group = self._snapshot.groups[key]
+        with self._memory.lock:
+            return evaluate_group(group, self._memory.history, self._snapshot.taken_ms)
 
-        def work_out() -> BurrowGroupStatus:
-            group = self._group(key)
-            with self._memory.lock:
-                return evaluate_group(group, self._memory.history, self._snapshot.taken_ms)
-
-        return self._once("verdict", key, work_out)
-
+    @_once
     def rates(self, key: GroupKey | None) -> GroupRates:
         """Return the rates of reading and writing of a group, or (None) of the whole cluster."""
+        groups = self._snapshot.groups
+        with self._memory.lock:
+            if key is not None:
+                return self._memory.rates.rates(groups[key].key)
+            found = {key: self._memory.rates.rates(key) for key in groups}
+            return self._memory.rates.cluster(found)
 
-        def work_out() -> GroupRates:
-            groups = self._snapshot.groups
-            with self._memory.lock:
-                if key is not None:
-                    return self._memory.rates.rates(self._group(key).key)
-                found = {key: self._memory.rates.rates(key) for key in groups}
-                return self._memory.rates.cluster(found)
-
-        return self._once("rates", key, work_out)
-
+    @_once
     def verification(self, key: GroupKey) -> Verification:
         """Return whether everything that the group should read is owned correctly."""
-        return self._once(
-            "verification",
-            key,
-            lambda: verify(self._group(key), self._partition_ids, self._snapshot.live_sessions),
-        )
+        group = self._snapshot.groups[key]
+        return verify(group, self._partition_ids, self._snapshot.live_sessions)
 
+    @_once
     def grid(self, key: GroupKey) -> Grid:
         """Return the group's grid: a row for each partition, a column for each owner."""
-        return self._once("grid", key, lambda: grid_of(self._group(key), self.verification(key)))
+        return grid_of(self._snapshot.groups[key], self.verification(key))
 
+    @_once
     def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
         """Return the diagnoses of a group, or (None) of the cluster itself, the worst first.
 
         An id that two groups share is reported for both and the cluster; ``each_once`` joins these.
         """
+        if key is None:
+            found = examine_cluster_and_ids(self._snapshot, self._around)
+        else:
+            group, around = self._snapshot.groups[key], self._around_of(key)
+            found = examine_group(GroupContext(group, self._snapshot, around, self._partition_ids))
+        return tuple(sorted(found, key=lambda diagnosis: -diagnosis.severity))
 
-        def work_out() -> tuple[Diagnosis, ...]:
-            if key is None:
-                found = examine_cluster_and_ids(self._snapshot, self._around)
-            else:
-                context = GroupContext(
-                    self._group(key), self._snapshot, self._around_of(key), self._partition_ids
-                )
-                found = examine_group(context)
-            return tuple(sorted(found, key=lambda diagnosis: -diagnosis.severity))
-
-        return self._once("findings", key, work_out)
-
+    @_once
     def rebalances(self, key: GroupKey) -> tuple[Rebalance, ...]:
         """Return the rebalances since watching began, the oldest first."""
-
-        def work_out() -> tuple[Rebalance, ...]:
-            self._group(key)
-            with self._memory.lock:
-                return self._memory.timelines.rebalances(key)
-
-        return self._once("rebalances", key, work_out)
+        with self._memory.lock:
+            return self._memory.timelines.rebalances(self._snapshot.groups[key].key)
 
     def _around_of(self, key: GroupKey) -> Circumstances:
         """Return a group's circumstances, as of its last read if it could not be read since.
@@ -214,25 +211,12 @@ class Judgements:
         """
         before, now_ms = self._around.long_before, self._snapshot.taken_ms
         then = None if before is None else before.groups.get(key)
-        read_ms = self._group(key).read_ms
+        read_ms = self._snapshot.groups[key].read_ms
         if before is None or then is None or now_ms - read_ms <= _STALE_MS:
             return self._around
         watched_ms = max(0, read_ms - then.read_ms)
         return replace(self._around, long_before=replace(before, taken_ms=now_ms - watched_ms))
 
-    def _group(self, key: GroupKey) -> GroupStatus:
-        return self._snapshot.groups[key]
-
     @cached_property
     def _partition_ids(self) -> PartitionIds:
         return self._snapshot.partition_ids()
-
-    def _once(self, what: str, key: GroupKey | None, work_out: Callable[[], T]) -> T:
-        found = self._found.get((what, key))
-        if found is None:
-            with self._lock:
-                found = self._found.get((what, key))
-                if found is None:
-                    found = self._found[what, key] = work_out()
-        response: T = found
-        return response
