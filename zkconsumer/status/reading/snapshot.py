@@ -103,20 +103,17 @@ class SnapshotReader:
         self._times = NextRecords(dialer, rounds, limit_ms=limits.times_ms, most=limits.times_most)
         self._was_read = False
 
+    @no_collection()
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
         """Read all that can be read in time; the rest is shown as last known.
 
         Args:
             first: ids of ZooKeeper groups to read first, in case the time does not suffice for all.
         """
-        with no_collection():
-            return self._read(frozenset(first))
-
-    def _read(self, first: Collection[str]) -> ClusterSnapshot:
         state = self._state
         state.follow_clock()
         self._cluster.read()
-        groups = self._zookeeper.begin_groups(state.kept.partition_ids() or {}, first)
+        groups = self._zookeeper.begin_groups(state.kept.partition_ids() or {}, frozenset(first))
         addresses = self._addresses(state.kept.brokers)
         answering = self._brokers.read_logs_and_groups(addresses)
         state.record_groups(groups())
