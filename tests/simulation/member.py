@@ -15,7 +15,6 @@ from tests.simulation.plans import MemberPlan
 from tests.simulation.product import Product
 from tests.simulation.store import SimStore
 from zkconsumer.assignment.filters import Whitelist
-from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
 from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.zookeeper.assembly import build_member
@@ -27,6 +26,10 @@ from zkconsumer.membership.zookeeper.threads.messages import (
     CommitRequest,
     JoinRequest,
     WithdrawRequest,
+)
+from zkconsumer.membership.zookeeper.threads.subscription import (
+    FilterSubscription,
+    StaticSubscription,
 )
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import MemberName, Observation

@@ -18,7 +18,6 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
 from zkconsumer.connector.assembly import ConnectorComponents, Streaming
 from zkconsumer.connector.measuring.measuring import Measuring
-from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
@@ -33,6 +32,10 @@ from zkconsumer.membership.zookeeper.threads.messages import (
     CommitRequest,
     JoinRequest,
     WithdrawRequest,
+)
+from zkconsumer.membership.zookeeper.threads.subscription import (
+    FilterSubscription,
+    StaticSubscription,
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import MemberName, Observation

@@ -19,8 +19,6 @@ from zkconsumer.connector.measuring.numbers import ConnectorNumbers
 from zkconsumer.connector.member_calls import MemberCalls
 from zkconsumer.connector.stream_maker import StreamMaker
 from zkconsumer.connector.subscription import (
-    FilterSubscription,
-    StaticSubscription,
     check_filter,
     check_offsets,
     check_stream_count,
@@ -28,6 +26,10 @@ from zkconsumer.connector.subscription import (
 )
 from zkconsumer.errors import ConfigError
 from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListener
+from zkconsumer.membership.zookeeper.threads.subscription import (
+    FilterSubscription,
+    StaticSubscription,
+)
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.security import security_in
 from zkconsumer.observe import Observer

@@ -1,71 +1,11 @@
-"""The subscription of a connector, and the queue that each of its consumer threads reads from.
-
-Source: Kafka 0.8.2.2 ``TopicCount``, ``StaticTopicCount`` and ``WildcardTopicCount``.
-"""
+"""Checks of the topics, filters and offsets that a caller gives to a connector."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.streams.stream_queue import OwnedQueue
 from zkconsumer.topic_name import is_topic_name
-from zkconsumer.zk.nodes import Pattern, Registration
-
-
-@dataclass(frozen=True, slots=True)
-class StaticSubscription:
-    """A subscription to named topics; each topic has queues of its own, one per thread."""
-
-    wildcard = False
-    topic_queues: Mapping[str, tuple[OwnedQueue, ...]]
-
-    @property
-    def static_topics(self) -> tuple[str, ...]:
-        """See ``StreamSubscription``."""
-        return tuple(self.topic_queues)
-
-    def registration(self, timestamp_ms: int) -> Registration:
-        """See ``StreamSubscription``."""
-        counts = {topic: len(queues) for topic, queues in self.topic_queues.items()}
-        return Registration(subscription=counts, pattern=Pattern.STATIC, timestamp_ms=timestamp_ms)
-
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> OwnedQueue:
-        """See ``StreamSubscription``."""
-        return self.topic_queues[topic_partition.topic][thread]
-
-    def queues(self) -> tuple[OwnedQueue, ...]:
-        """See ``StreamSubscription``."""
-        return tuple(queue for queues in self.topic_queues.values() for queue in queues)
-
-
-@dataclass(frozen=True, slots=True)
-class FilterSubscription:
-    """A subscription by a filter; the same queues serve all topics that match."""
-
-    wildcard = True
-    static_topics = ()
-    topic_filter: Whitelist | Blacklist
-    stream_queues: tuple[OwnedQueue, ...]
-
-    def registration(self, timestamp_ms: int) -> Registration:
-        """See ``StreamSubscription``."""
-        white = isinstance(self.topic_filter, Whitelist)
-        return Registration(
-            subscription={self.topic_filter.pattern: len(self.stream_queues)},
-            pattern=Pattern.WHITE_LIST if white else Pattern.BLACK_LIST,
-            timestamp_ms=timestamp_ms,
-        )
-
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> OwnedQueue:
-        """See ``StreamSubscription``."""
-        del topic_partition
-        return self.stream_queues[thread]
-
-    def queues(self) -> tuple[OwnedQueue, ...]:
-        """See ``StreamSubscription``."""
-        return self.stream_queues
 
 
 def check_topic_counts(topic_counts: Mapping[str, int]) -> None:

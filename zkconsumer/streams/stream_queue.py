@@ -39,21 +39,13 @@ Item = Chunk | Failed | Closed
 
 
 class OwnedQueue(ChunkSink, Protocol):
-    """A queue as the connector uses it; see ``StreamQueue`` for each method."""
+    """A queue as the control thread uses it; see ``StreamQueue`` for each method."""
 
     def close(self) -> None:
         """See ``StreamQueue``."""
         ...
 
     def discard_inactive(self) -> None:
-        """See ``StreamQueue``."""
-        ...
-
-    def chunk_count(self) -> int:
-        """See ``StreamQueue``."""
-        ...
-
-    def used_bytes(self) -> int:
         """See ``StreamQueue``."""
         ...
 

@@ -6,13 +6,15 @@ import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.connector.subscription import (
-    FilterSubscription,
-    StaticSubscription,
     check_filter,
     check_stream_count,
     check_topic_counts,
 )
 from zkconsumer.errors import ConfigError
+from zkconsumer.membership.zookeeper.threads.subscription import (
+    FilterSubscription,
+    StaticSubscription,
+)
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.zk.nodes import Pattern, encode_registration

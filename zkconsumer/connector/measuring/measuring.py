@@ -24,7 +24,7 @@ from zkconsumer.connector.measuring.rates import Meter, Rates
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import Broker
 from zkconsumer.observe import Event, Fetched, MemberName
-from zkconsumer.streams.stream_queue import OwnedQueue
+from zkconsumer.streams.stream_queue import StreamQueue
 
 _COUNT_INTERVAL_MS = 1_000
 """Minimum interval between counts of messages, unless the numbers are read."""
@@ -53,7 +53,7 @@ class MeasuredStream:
 
     topic: str | None
     thread: int
-    queue: OwnedQueue
+    queue: StreamQueue
     stream: Counted
 
 
@@ -208,7 +208,7 @@ class Measuring:
             )
 
 
-def _served(claims: Sequence[PartitionClaim], queue: OwnedQueue) -> set[str]:
+def _served(claims: Sequence[PartitionClaim], queue: StreamQueue) -> set[str]:
     return {claim.topic_partition.topic for claim in claims if claim.sink is queue}
 
 

@@ -18,8 +18,8 @@ from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.commits import ManualCommits
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
+from zkconsumer.membership.zookeeper.polled.failure_queue import FailureQueue
 from zkconsumer.membership.zookeeper.polled.handler_calls import HandlerCalls
-from zkconsumer.membership.zookeeper.polled.subscription import FailureQueue, PollSubscription
 from zkconsumer.membership.zookeeper.threads.messages import (
     CloseRequest,
     ControlTask,
@@ -29,6 +29,7 @@ from zkconsumer.membership.zookeeper.threads.messages import (
 )
 from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 from zkconsumer.membership.zookeeper.threads.reply import ObservedReply
+from zkconsumer.membership.zookeeper.threads.subscription import StaticSubscription
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.scope import Mailbox, ThreadScope, WakeEvent
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
@@ -245,9 +246,10 @@ class ZookeeperMember:
         self._caller.watch.watch(joined=bool(self._wanted))
         self._calls.joined = bool(self._wanted)
         if self._wanted:
-            subscription = PollSubscription(self._wanted, self._queue)
+            # By name: Scala members would take our patterns, which are Python's, for Java's.
+            queues = dict.fromkeys(sorted(self._wanted), (self._queue,))
             self._join_reply = ObservedReply(self._caller.signal)
-            self._join = JoinRequest(subscription, self._join_reply)
+            self._join = JoinRequest(StaticSubscription(queues), self._join_reply)
             self._send(self._join)
 
     def _run_calls_until(self, response: ObservedReply[None], deadline_ms: int) -> Exception | None:

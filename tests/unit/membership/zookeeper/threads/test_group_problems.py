@@ -7,12 +7,12 @@ import pytest
 
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.connector.subscription import (
+from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
+from zkconsumer.membership.zookeeper.threads.subscription import (
     FilterSubscription,
     StaticSubscription,
+    StreamSubscription,
 )
-from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
-from zkconsumer.membership.zookeeper.threads.subscription import StreamSubscription
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.zk.group_values import GroupSnapshot
