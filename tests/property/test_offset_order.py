@@ -17,7 +17,7 @@ from zkconsumer.records.offset_order import SetPosition, find_descent
 
 if IS_BUILT:
     from zkconsumer.native import _core
-    from zkconsumer.records import native_reader
+    from zkconsumer.records import native_fetched
 
 ROOM = 1 << 20
 SEEDS = st.integers(0, 2**32)
@@ -158,7 +158,7 @@ def test_both_engines_accept_the_same_entries(
     part = memoryview(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
     place = SetPosition(0, data.draw(st.integers(0, 40)), is_first=data.draw(st.booleans()))
     end = data.draw(st.sampled_from([-1, 0, log[-1].last + 1, 1 << 40, (1 << 63) - 1]))
-    assert native_reader.find_descent(part, place, end) == find_descent(part, place, end)
+    assert native_fetched.find_descent(part, place, end) == find_descent(part, place, end)
 
 
 @needs_native

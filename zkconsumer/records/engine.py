@@ -59,12 +59,10 @@ decode_fetched: FetchedDecoder = pure_fetched.decode_fetched
 
 if ENGINE is Engine.NATIVE:
     from zkconsumer.records import native_fetched
-    from zkconsumer.records.native_reader import find_descent
 
-    decode_fetched = native_fetched.decode_fetched
+    decode_fetched, find_descent = native_fetched.decode_fetched, native_fetched.find_descent
 else:
     find_descent = offset_order.find_descent
-
 
 trusted_range = partial(offset_order.trusted_range, find=find_descent)
 """Validate the offsets of a fetched set; see ``offset_order.trusted_range``."""

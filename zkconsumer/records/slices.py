@@ -6,7 +6,7 @@ made only when a slice is handed over, so records that nobody reads cost no obje
 
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, cast
 
 from zkconsumer.errors import CorruptRecord
@@ -123,11 +123,6 @@ class RecordSlice:
 
     Each call of ``records`` makes new objects.
 
-    Args:
-        pieces: see the attribute, also for the other arguments.
-        next_offset: see there.
-        leader_epoch: see there.
-
     Attributes:
         pieces: the records in order, in the form of their engine; none is empty.
         next_offset: the position of a consumer that has taken this slice. It is after the last
@@ -190,18 +185,12 @@ class RecordSlice:
 
     def headers(self) -> Mapping[int, Headers]:
         """Return the headers of the records that have any, by index."""
-        return {
-            start + index: headers
-            for start, part in self._placed()
-            for index, headers in part.headers().items()
-        }
-
-    def _placed(self) -> "Iterator[tuple[int, Part]]":
-        """Iterate over the parts, each with the index of its first record."""
+        found: dict[int, Headers] = {}
         start = 0
         for part in self.pieces:
-            yield start, part
+            found |= {start + index: headers for index, headers in part.headers().items()}
             start += len(part)
+        return found
 
     def __repr__(self) -> str:
         return f"RecordSlice({len(self)} records up to {self.next_offset})"
@@ -213,13 +202,7 @@ class FetchedRecords:
     Thread: one at a time. Taking records does not affect slices taken before.
 
     Args:
-        waiting: the records in order.
-        next_offset: see the attribute, also for the other arguments.
-        valid_bytes: see there.
-        first_entry_size_bytes: see there.
-        last_leader_epoch: see there.
-        error: see there.
-        refused_at: see there.
+        waiting: the records in order; for the other arguments see the attributes.
 
     Attributes:
         next_offset: the next fetch offset, as in ``DecodedSet``. There may be progress without
