@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from zkconsumer.assignment.coordinated.strategy import STRATEGIES
+from zkconsumer.assignment.coordinated.view import MemberView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.model import TopicPartition
@@ -181,19 +182,18 @@ class FakeGroupCoordinator:
             generation=self.generation,
             protocol=self.protocol,
             leader_id=self.leader_id,
-            members=tuple(self._presented(member) for member in self.members) if lead else (),
+            members={member: self._presented(member) for member in self.members} if lead else {},
             skip_assignment=not lead and member_id == self.leader_id,
         )
 
-    def _presented(self, member_id: str) -> ev.JoinedMember:
+    def _presented(self, member_id: str) -> MemberView:
         member = self.members[member_id]
         remembers = STRATEGIES[self.protocol].remembers
-        return ev.JoinedMember(
-            member_id,
-            member.join.topics,
-            member.join.remembered if remembers else member.join.owned,
-            member.join.generation,
-            member.terms.instance_id,
+        return MemberView(
+            topics=member.join.topics,
+            owned=member.join.remembered if remembers else member.join.owned,
+            generation=member.join.generation,
+            instance_id=member.terms.instance_id,
         )
 
     def _prepare(self, now_ms: int) -> Iterator[Addressed]:

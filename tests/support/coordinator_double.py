@@ -348,13 +348,13 @@ class CoordinatorDouble:
             skip=event.skip_assignment,
             members=tuple(
                 JoinGroupMember(
-                    member_id=member.member_id,
+                    member_id=member_id,
                     group_instance_id=member.instance_id,
-                    metadata=self._metadata[self.group.members[member.member_id].join.round][
+                    metadata=self._metadata[self.group.members[member_id].join.round][
                         event.protocol
                     ],
                 )
-                for member in event.members
+                for member_id, member in event.members.items()
             ),
         )
 

@@ -4,7 +4,7 @@ Each turn is one event: a request or a response arrives, a caller polls, a liste
 passes, or something breaks. After each turn no partition may be delivered by two members.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tests.fakes.fake_group import FakeGroupCoordinator, GroupRequest, Terms
@@ -137,17 +137,8 @@ class GroupWorld:
             case ev.FenceMember():
                 pass
 
-    def assign(self, protocol: str, members: tuple[ev.JoinedMember, ...]) -> Shares:
-        view = {
-            member.member_id: MemberView(
-                topics=member.topics,
-                owned=member.owned,
-                generation=member.generation,
-                instance_id=member.instance_id,
-            )
-            for member in members
-        }
-        return ASSIGNORS[protocol](CoordinatedView(view, self.partitions))
+    def assign(self, protocol: str, members: Mapping[str, MemberView]) -> Shares:
+        return ASSIGNORS[protocol](CoordinatedView(members, self.partitions))
 
     def _cut(self, client: Client) -> None:
         """Break the connection; requests that were sent may still arrive, responses do not."""

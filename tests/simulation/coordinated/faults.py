@@ -13,9 +13,9 @@ from zkconsumer.membership.coordinator.core.error_table import TABLE, Handling, 
 from zkconsumer.membership.coordinator.core.heartbeat import Heartbeat
 from zkconsumer.membership.coordinator.core.identity import MemberIdentity
 from zkconsumer.membership.coordinator.core.membership import MembershipCore
-from zkconsumer.membership.coordinator.core.ownership import Ownership, Partitions
+from zkconsumer.membership.coordinator.core.ownership import Ownership
 from zkconsumer.membership.coordinator.core.steps import PendingStep, Steps
-from zkconsumer.membership.protocol import RevocationKind
+from zkconsumer.membership.protocol import Partitions, RevocationKind
 
 
 def _at_once(_: CoordinatedView, target: Shares) -> Shares:
@@ -78,7 +78,7 @@ def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) 
 def _takes_first(self: Ownership) -> tuple[Partitions, RevocationKind] | None:
     """Take new partitions without revoking those that others get next."""
     if self._lost:
-        return self._give(self.owned), RevocationKind.LOST
+        return self.give_up(self.owned), RevocationKind.LOST
     return None
 
 

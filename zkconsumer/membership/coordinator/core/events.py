@@ -5,10 +5,12 @@ its result repeats it, so that a result that arrives after the core has moved on
 late. ``FindCoordinator`` and heartbeats run alongside the steps.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from zkconsumer.assignment.coordinated.strategy import Shares
+from zkconsumer.assignment.coordinated.view import MemberView
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 
@@ -115,21 +117,6 @@ class CallbackDone:
     round: int
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedMember:
-    """A member as presented to the leader by the coordinator, its subscription decoded.
-
-    Attributes:
-        topics, owned, generation, instance_id: see ``MemberView``.
-    """
-
-    member_id: str
-    topics: frozenset[str]
-    owned: frozenset[TopicPartition] = frozenset()
-    generation: int = -1
-    instance_id: str | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinCompleted:
     """The response to ``SendJoin``.
@@ -138,7 +125,7 @@ class JoinCompleted:
         code: the error code. Unless 0, only ``member_id`` is valid, and only with
             MEMBER_ID_REQUIRED.
         protocol: the strategy that the coordinator chose.
-        members: the group's members; for the leader only.
+        members: the group's members by member id, their subscriptions decoded; for the leader only.
         skip_assignment: set for a static leader that came back, which changes nothing (KIP-814).
     """
 
@@ -148,7 +135,7 @@ class JoinCompleted:
     generation: int = -1
     protocol: str = ""
     leader_id: str = ""
-    members: tuple[JoinedMember, ...] = ()
+    members: Mapping[str, MemberView] = field(default_factory=dict)
     skip_assignment: bool = False
 
 
@@ -252,7 +239,7 @@ class Assign:
 
     round: int
     protocol: str
-    members: tuple[JoinedMember, ...]
+    members: Mapping[str, MemberView]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

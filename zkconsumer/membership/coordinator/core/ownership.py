@@ -5,10 +5,8 @@ another, or *void* at once when the generation ends (then the listener is called
 """
 
 from zkconsumer.assignment.coordinated.strategy import RebalanceMode
-from zkconsumer.membership.protocol import RevocationKind
-from zkconsumer.model import TopicPartition
+from zkconsumer.membership.protocol import Partitions, RevocationKind
 
-Partitions = frozenset[TopicPartition]
 _NONE: Partitions = frozenset()
 
 
@@ -58,13 +56,13 @@ class Ownership:
     def give_up_for_share(self) -> tuple[Partitions, RevocationKind] | None:
         """Return the partitions to give up before the offer is taken over: lost, or not offered."""
         if self._lost:
-            return self._give(self.owned), RevocationKind.LOST
+            return self.give_up(self.owned), RevocationKind.LOST
         assert self._offer is not None
         revoked = self.owned - self._offer[0]
         if not revoked:
             return None
         self._revoked_for_share = True
-        return self._give(revoked), RevocationKind.REVOKED
+        return self.give_up(revoked), RevocationKind.REVOKED
 
     def before_join(self, topics: frozenset[str]) -> Partitions:
         """Return what to give up before a join: all, or (cooperative) unsubscribed partitions."""
@@ -72,11 +70,8 @@ class Ownership:
             return self.owned
         return frozenset(tp for tp in self.owned if tp.topic not in topics)
 
-    def give_up(self, partitions: Partitions) -> None:
-        """Start giving up these partitions."""
-        self._give(partitions)
-
-    def _give(self, partitions: Partitions) -> Partitions:
+    def give_up(self, partitions: Partitions) -> Partitions:
+        """Start giving up these partitions, and return them."""
         self._giving = partitions
         return partitions
 

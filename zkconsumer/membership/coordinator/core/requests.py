@@ -13,7 +13,6 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, UnsupportedVersion
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.terms import (
-    STATIC_MEMBERS_SINCE,
     GroupTerms,
     cooperative_data,
     from_wire,
@@ -42,6 +41,9 @@ from zkconsumer.wire.messages.group_members import (
 )
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 
+STATIC_MEMBERS_SINCE = 5
+"""The first JoinGroup version with static members (KIP-345)."""
+
 STATIC_SYNC_SINCE = 3
 """The first SyncGroup version with static members."""
 
@@ -52,11 +54,6 @@ STATIC_BEATS_SINCE = 3
 def least_version(terms: GroupTerms, *, since: int) -> int:
     """Return the lowest usable version; ``since`` is the first with static members."""
     return 0 if terms.settings.instance_id is None else since
-
-
-def least_join_version(terms: GroupTerms) -> int:
-    """Return the lowest usable JoinGroup version."""
-    return least_version(terms, since=STATIC_MEMBERS_SINCE)
 
 
 # --- joining -----------------------------------------------------------------------------------
@@ -107,17 +104,15 @@ def join_completed(
 ) -> tuple[ev.JoinCompleted, dict[str, str]]:
     """Build the event of a response; also return why subscriptions are unreadable, by member id."""
     unreadable: dict[str, str] = {}
-    members: list[ev.JoinedMember] = []
+    members: dict[str, MemberView] = {}
     for member in response.members:
         try:
-            members.append(_joined(response.protocol_name, member))
+            members[member.member_id] = _view(response.protocol_name, member)
         except DecodeError as error:
             # It gets no partitions; the others must not wait for it.
             unreadable[member.member_id] = str(error)
-            members.append(
-                ev.JoinedMember(
-                    member.member_id, frozenset(), instance_id=member.group_instance_id or None
-                )
+            members[member.member_id] = MemberView(
+                topics=frozenset(), instance_id=member.group_instance_id or None
             )
     result = ev.JoinCompleted(
         round=action.round,
@@ -126,13 +121,13 @@ def join_completed(
         generation=response.generation_id,
         protocol=response.protocol_name,
         leader_id=response.leader,
-        members=tuple(members),
+        members=members,
         skip_assignment=response.skip_assignment,
     )
     return result, unreadable
 
 
-def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
+def _view(protocol: str, member: JoinGroupMember) -> MemberView:
     _, subscription = decode_subscription(member.metadata)
     owned = from_wire(subscription.owned_partitions)
     generation = subscription.generation_id
@@ -141,12 +136,11 @@ def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
         owned, generation = read_sticky_data(subscription.user_data)
     elif strategy is not None and strategy.cooperative and generation == -1:
         generation = read_cooperative_data(subscription.user_data)
-    return ev.JoinedMember(
-        member.member_id,
-        frozenset(subscription.topics),
-        owned,
-        generation,
-        member.group_instance_id,
+    return MemberView(
+        topics=frozenset(subscription.topics),
+        owned=owned,
+        generation=generation,
+        instance_id=member.group_instance_id,
     )
 
 
@@ -155,21 +149,12 @@ def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
 
 def topics_of(action: ev.Assign) -> frozenset[str]:
     """Return the topics that the whole group reads."""
-    return frozenset[str]().union(*(member.topics for member in action.members))
+    return frozenset[str]().union(*(member.topics for member in action.members.values()))
 
 
 def shares_of(action: ev.Assign, partitions: Mapping[str, tuple[int, ...]]) -> Shares:
     """Compute the group's assignment."""
-    members = {
-        member.member_id: MemberView(
-            topics=member.topics,
-            owned=member.owned,
-            generation=member.generation,
-            instance_id=member.instance_id,
-        )
-        for member in action.members
-    }
-    return ASSIGNORS[action.protocol](CoordinatedView(members, partitions))
+    return ASSIGNORS[action.protocol](CoordinatedView(action.members, partitions))
 
 
 def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:

@@ -16,9 +16,6 @@ from zkconsumer.wire.schema import Hint, Int32, Message, Since
 from zkconsumer.wire.tagged import Pieces
 from zkconsumer.wire.writer import writer_of
 
-STATIC_MEMBERS_SINCE = 5
-"""The first JoinGroup version with static members (KIP-345); other requests: see ``requests``."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupTerms:

@@ -137,7 +137,7 @@ class JoinThread:
     # --- JoinGroup ----------------------------------------------------------------------
 
     def _join(self, step: ev.SendJoin, connection: Connection) -> ev.JoinCompleted:
-        least = requests.least_join_version(self._session.terms)
+        least = requests.least_version(self._session.terms, since=requests.STATIC_MEMBERS_SINCE)
         version = connection.version_of(JoinGroupRequest, at_least=least)
         self._set_timeouts(version)
         response = self._send_join(step, connection, version)

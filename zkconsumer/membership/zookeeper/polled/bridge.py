@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.protocol import Partitions
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 log = logging.getLogger(__name__)
-
-
-Partitions = frozenset[TopicPartition]
 
 
 class PartitionsRequested:
@@ -122,7 +120,7 @@ class Bridge:
     ) -> None:
         """See ``ConsumerRebalanceListener``: the new claims follow with ``add``."""
 
-    def on_lost(self, partitions: frozenset[TopicPartition]) -> None:
+    def on_lost(self, partitions: Partitions) -> None:
         """See ``ListenerCalls.on_lost``."""
         self._put(ClaimsLost(partitions))
 

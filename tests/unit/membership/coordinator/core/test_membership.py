@@ -1,6 +1,7 @@
 """A member's actions, event by event."""
 
 from tests.support.lone_member import A0, A1, B0, TOPICS, Member, eager, of_kind, parts
+from zkconsumer.assignment.coordinated.view import MemberView
 from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.states import GroupSettings, MembershipState
@@ -36,7 +37,7 @@ def test_the_leader_assigns_for_all() -> None:
     """The leader gets all members' subscriptions, and sends everybody's assignment."""
     member = Member()
     join = member.subscribe()
-    members = (ev.JoinedMember("me", TOPICS), ev.JoinedMember("other", TOPICS))
+    members = dict.fromkeys(("me", "other"), MemberView(topics=TOPICS))
     response = ev.JoinCompleted(
         round=join.round,
         code=0,

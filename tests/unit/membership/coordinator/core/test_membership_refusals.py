@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.lone_member import A0, TOPICS, Member, of_kind, parts
+from zkconsumer.assignment.coordinated.view import MemberView
 from zkconsumer.error_codes import ErrorCode as E
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.states import GroupSettings, MembershipState
@@ -200,7 +201,7 @@ def test_a_leader_that_cannot_assign_raises_and_joins_again() -> None:
         generation=1,
         protocol="cooperative-sticky",
         leader_id="me",
-        members=(ev.JoinedMember("me", TOPICS),),
+        members={"me": MemberView(topics=TOPICS)},
     )
     (assign,) = member.notify(response)
     assert isinstance(assign, ev.Assign)

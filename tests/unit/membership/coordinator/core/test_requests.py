@@ -7,6 +7,7 @@ import pytest
 from tests.support.altered_messages import altered
 from tests.support.group_members import tps
 from zkconsumer.assignment.coordinated.strategy import STRATEGIES
+from zkconsumer.assignment.coordinated.view import MemberView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.membership.coordinator.core import events as ev
@@ -14,7 +15,6 @@ from zkconsumer.membership.coordinator.core import requests
 from zkconsumer.membership.coordinator.core.events import JoinReason
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import (
-    STATIC_MEMBERS_SINCE,
     GroupTerms,
     cooperative_data,
     sticky_data,
@@ -143,7 +143,8 @@ def test_the_leader_reads_owned_partitions_where_the_strategy_puts_them() -> Non
             JOIN, result(protocol, member("m", reported, version=2))
         )
         assert unreadable == {}
-        assert read.members == (ev.JoinedMember("m", frozenset({"t"}), owned, generation),)
+        view = MemberView(topics=frozenset({"t"}), owned=owned, generation=generation)
+        assert read.members == {"m": view}
 
 
 def test_an_older_cooperative_member_has_its_generation_in_its_user_data() -> None:
@@ -154,7 +155,7 @@ def test_an_older_cooperative_member_has_its_generation_in_its_user_data() -> No
     read, _ = requests.join_completed(
         JOIN, result("cooperative-sticky", member("m", reported, version=1))
     )
-    assert read.members[0].generation == 6
+    assert read.members["m"].generation == 6
 
 
 def test_a_member_with_an_unreadable_subscription_is_assigned_nothing() -> None:
@@ -166,7 +167,7 @@ def test_a_member_with_an_unreadable_subscription_is_assigned_nothing() -> None:
     read, unreadable = requests.join_completed(JOIN, result("range", good, bad))
     assert list(unreadable) == ["n"]
     assert "Subscription" in unreadable["n"]
-    assert read.members[1] == ev.JoinedMember("n", frozenset(), frozenset(), -1, "i")
+    assert read.members["n"] == MemberView(topics=frozenset(), instance_id="i")
     assign = ev.Assign(1, "range", read.members)
     assert requests.topics_of(assign) == frozenset({"t"})
     assert requests.shares_of(assign, {"t": (0, 1)}) == {
@@ -229,7 +230,7 @@ def test_a_join_response_becomes_an_event() -> None:
             generation=5,
             protocol="range",
             leader_id="n",
-            members=(),
+            members={},
             skip_assignment=True,
         ),
         {},
@@ -254,7 +255,7 @@ def test_a_sync_response_becomes_an_event() -> None:
 @pytest.mark.parametrize(
     ("request_", "since"),
     [
-        (join_request(), STATIC_MEMBERS_SINCE),
+        (join_request(), requests.STATIC_MEMBERS_SINCE),
         (
             requests.sync_request(
                 TERMS, ev.SendSync(round=1, member_id="m", generation=5, protocol="", shares={})
@@ -283,10 +284,6 @@ def test_static_members_need_the_first_version_that_names_them(
     terms = GroupTerms(group_id="g", settings=replace(SETTINGS, instance_id="instance"))
     assert requests.least_version(terms, since=since) == since
     assert requests.least_version(TERMS, since=since) == 0
-    assert (requests.least_join_version(terms), requests.least_join_version(TERMS)) == (
-        STATIC_MEMBERS_SINCE,
-        0,
-    )
 
 
 def test_the_strategy_knows_what_each_member_owns() -> None:
@@ -294,10 +291,10 @@ def test_the_strategy_knows_what_each_member_owns() -> None:
     assign = ev.Assign(
         1,
         "sticky",
-        (
-            ev.JoinedMember("m", frozenset({"t"}), tps("t", 0, 1), 4),
-            ev.JoinedMember("n", frozenset({"t"}), tps("t", 1, 2), 5),
-        ),
+        {
+            "m": MemberView(topics=frozenset({"t"}), owned=tps("t", 0, 1), generation=4),
+            "n": MemberView(topics=frozenset({"t"}), owned=tps("t", 1, 2), generation=5),
+        },
     )
     shares = requests.shares_of(assign, {"t": (0, 1, 2)})
     assert {member_id: frozenset(share) for member_id, share in shares.items()} == {
@@ -317,7 +314,7 @@ def test_static_members_are_assigned_in_the_order_of_their_instances() -> None:
         for member_id, instance_id in (("a", "i2"), ("b", "i1"))
     )
     read, _ = requests.join_completed(JOIN, result("range", *members))
-    assert [member.instance_id for member in read.members] == ["i2", "i1"]
+    assert [member.instance_id for member in read.members.values()] == ["i2", "i1"]
     shares = requests.shares_of(ev.Assign(1, "range", read.members), {"t": (0, 1)})
     assert shares == {"b": tuple(tps("t", 0)), "a": tuple(tps("t", 1))}
 

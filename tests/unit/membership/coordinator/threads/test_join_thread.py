@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.coordinator_double import CoordinatorDouble
 from tests.support.threadless_session import COORDINATOR, ThreadlessSession
+from zkconsumer.assignment.coordinated.view import MemberView
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
@@ -16,7 +17,7 @@ from zkconsumer.wire.messages.group_members import JoinGroupRequest, JoinGroupRe
 ASSIGN = ev.Assign(
     1,
     "range",
-    (ev.JoinedMember("me", frozenset({"t"})), ev.JoinedMember("other", frozenset({"u"}))),
+    {"me": MemberView(topics=frozenset({"t"})), "other": MemberView(topics=frozenset({"u"}))},
 )
 
 
