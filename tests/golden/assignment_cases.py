@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 from tests.fakes.java_set import JavaHashSet
 from tests.golden.jvm import run_oracle
 from zkconsumer.assignment.filters import expand
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.assignment.strategy import CannotAssign, Strategy, assign
 from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.nodes import Pattern, Registration, encode_registration
@@ -60,8 +60,8 @@ class GroupCase:
         for topic in self.topics:
             listed.add(topic)
         members = {
-            member.consumer_id: MemberSubscription(
-                expand(member.registration, listed, exclude_internal=self.exclude_internal)
+            member.consumer_id: expand(
+                member.registration, listed, exclude_internal=self.exclude_internal
             )
             for member in self.members
         }
@@ -73,7 +73,7 @@ class GroupCase:
         if isinstance(result, CannotAssign):
             return ERROR
         share: Share = {}
-        for tp, thread in sorted(result.owners.items()):
+        for tp, thread in sorted(result.items()):
             if thread.consumer_id == consumer_id:
                 share.setdefault(str(thread), {}).setdefault(tp.topic, []).append(tp.partition)
         return share

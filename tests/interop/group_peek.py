@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from zkconsumer.assignment.filters import expand
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import GroupAssignment, Strategy, assign
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.assignment.strategy import CannotAssign, Strategy, assign
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.zookeeper_client import Node, ZooKeeperClient
 from zkconsumer.zk.nodes import Registration, parse_registration
@@ -72,16 +72,14 @@ class GroupPeek:
             all_topics = client.children(f"{self._chroot}/brokers/topics", as_listed=True)
             partitions = {topic: self._partitions(client, topic) for topic in topics}
         members = {
-            consumer_id: MemberSubscription(
-                expand(_parsed(data), all_topics, exclude_internal=True)
-            )
+            consumer_id: expand(_parsed(data), all_topics, exclude_internal=True)
             for consumer_id, data in written.items()
         }
         assigned: Owners = {}
         if members:
             response = assign(strategy, GroupView(members, partitions), next(iter(members)))
-            assert isinstance(response, GroupAssignment), response
-            assigned = {f"{tp}": str(thread) for tp, thread in response.owners.items()}
+            assert not isinstance(response, CannotAssign), response
+            assigned = {f"{tp}": str(thread) for tp, thread in response.items()}
         return NodesSnapshot(sorted(members), owners, assigned)
 
     def partitions(self, topic: str) -> tuple[int, ...]:

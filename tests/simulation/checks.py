@@ -6,8 +6,8 @@ from tests.simulation.ledger import Violation
 from tests.simulation.member import GROUP, SimMember
 from tests.simulation.world import World
 from zkconsumer.assignment.filters import expand
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import GroupAssignment, assign
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.assignment.strategy import CannotAssign, assign
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.zk.nodes import Registration, parse_registration
 
@@ -36,7 +36,7 @@ def _expected(world: World) -> Ownership:
         return {}
     topics = frozenset(tp.topic for tp in world.logs)
     listed = world.tree.children("/brokers/topics") or []
-    members: dict[str, MemberSubscription] = {}
+    members: dict[str, dict[str, int]] = {}
     for member in world.members:
         node = world.tree.get(f"/consumers/{GROUP}/ids/{member.plan.consumer_id}")
         if node is None or node.ephemeral_owner != member.store.session_id:
@@ -44,15 +44,15 @@ def _expected(world: World) -> Ownership:
         registration = parse_registration(node.data)
         assert isinstance(registration, Registration)
         expanded = expand(registration, listed, exclude_internal=True)
-        members[member.plan.consumer_id] = MemberSubscription(expanded)
+        members[member.plan.consumer_id] = expanded
     partitions = {
         topic: tuple(sorted(tp.partition for tp in world.logs if tp.topic == topic))
         for topic in topics
     }
     one = world.members[0].plan
     result = assign(one.strategy, GroupView(members, partitions), one.consumer_id)
-    assert isinstance(result, GroupAssignment)
-    return dict(result.owners)
+    assert not isinstance(result, CannotAssign)
+    return dict(result)
 
 
 def _check_member(world: World, member: SimMember, expected: Ownership) -> None:

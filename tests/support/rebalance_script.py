@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.membership.zookeeper.core.states import RebalanceSettings, RebalanceState
@@ -119,7 +119,7 @@ class Script:
 
     def view(self) -> GroupView:
         """The group as the core reads it."""
-        subscription = MemberSubscription({"t": 1})
+        subscription = {"t": 1}
         return GroupView(
             members=dict.fromkeys(self.members, subscription),
             partitions={"t": tuple(range(self.partition_count))},

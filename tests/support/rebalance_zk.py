@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.rebalance import RebalanceCore
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -65,9 +65,7 @@ class TinyZk:
     def view(self) -> GroupView:
         """The group as members read it."""
         return GroupView(
-            members={
-                name: MemberSubscription(topics) for name, (_, topics) in self.registrations.items()
-            },
+            members={name: topics for name, (_, topics) in self.registrations.items()},
             partitions={topic: tuple(range(count)) for topic, count in self.partitions.items()},
         )
 

@@ -8,28 +8,17 @@ from zkconsumer.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class MemberSubscription:
-    """The topics that one member reads.
-
-    Attributes:
-        topics: number of streams (at least 1) by topic, filters already expanded, in the order of
-            the member's registration.
-    """
-
-    topics: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
 class GroupView:
     """A whole group at one moment.
 
     Attributes:
-        members: subscriptions by consumer id.
+        members: the topics that each member reads, by consumer id: numbers of streams (at least 1)
+            by topic, filters already expanded, in the order of the member's registration.
         partitions: partition numbers, in any order, of every topic that a member reads; a topic
             that is missing here has none.
     """
 
-    members: Mapping[str, MemberSubscription]
+    members: Mapping[str, Mapping[str, int]]
     partitions: Mapping[str, tuple[int, ...]]
 
     def threads_by_topic(self) -> dict[str, Threads]:
@@ -38,8 +27,8 @@ class GroupView:
         Source: Kafka 0.8.2.2 ``ZkUtils.getConsumersPerTopic``.
         """
         counts: dict[str, dict[str, int]] = {}
-        for consumer_id, member in self.members.items():
-            for topic, stream_count in member.topics.items():
+        for consumer_id, read in self.members.items():
+            for topic, stream_count in read.items():
                 counts.setdefault(topic, {})[consumer_id] = stream_count
         # In most groups all topics have the same threads: share one object, and its cache.
         known: dict[Threads, Threads] = {}

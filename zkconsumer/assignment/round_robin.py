@@ -52,7 +52,7 @@ def _walk_order(view: GroupView, consumer_id: str) -> list[str]:
     Their names pass through one immutable map (the registration read from JSON) and three mutable
     ones (threads by topic, replicas by topic, partitions by topic).
     """
-    order = immutable_map_order(view.members[consumer_id].topics)
+    order = immutable_map_order(view.members[consumer_id])
     for _ in range(3):
         order = mutable_map_order(order)
     return order

@@ -15,11 +15,8 @@ _SHOWN: Final = 5
 Strategy: TypeAlias = Literal["range", "roundrobin"]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAssignment:
-    """The thread that reads each partition, for the whole group."""
-
-    owners: Mapping[TopicPartition, ConsumerThreadId]
+Owners: TypeAlias = Mapping[TopicPartition, ConsumerThreadId]
+"""The thread that reads each partition, for the whole group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +26,7 @@ class CannotAssign:
     reason: str
 
 
-def assign(
-    strategy: Strategy, view: GroupView, own_consumer_id: str
-) -> GroupAssignment | CannotAssign:
+def assign(strategy: Strategy, view: GroupView, own_consumer_id: str) -> Owners | CannotAssign:
     """Assign the partitions of the whole group, as the member ``own_consumer_id`` does.
 
     A group that reads no topic gets an empty assignment with both strategies; in Kafka 0.8.2
@@ -43,12 +38,12 @@ def assign(
         return CannotAssign(f"member {own_consumer_id} is not registered in the group")
     match strategy:
         case "range":
-            return GroupAssignment(range_assignor.assign(view))
+            return range_assignor.assign(view)
         case "roundrobin":
             uneven = round_robin.uneven_topics(view)
             if uneven is not None:
                 return CannotAssign(_uneven_reason(view, *uneven))
-            return GroupAssignment(round_robin.assign(view, own_consumer_id))
+            return round_robin.assign(view, own_consumer_id)
         case _:
             assert_never(strategy)
 

@@ -13,7 +13,7 @@ from zkconsumer.assignment.coordinated import sticky
 from zkconsumer.assignment.coordinated.assignors import ASSIGNORS
 from zkconsumer.assignment.coordinated.strategy import STRATEGIES
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.assignment.strategy import CannotAssign, Strategy
 from zkconsumer.assignment.threads import union
 from zkconsumer.model import TopicPartition, utf16_key
@@ -157,8 +157,7 @@ def _zookeeper_shares(
     known: Mapping[str, Strategy] = {"range": "range", "roundrobin": "roundrobin"}
     if strategy not in known:
         return CannotAssign(f"{strategy} is not a strategy of ZooKeeper groups: {', '.join(known)}")
-    subscriptions = {name: MemberSubscription(read) for name, read in members.items()}
-    view = GroupView(subscriptions, partitions)
+    view = GroupView(members, partitions)
     owners = expected_owners(known[strategy], view)
     if isinstance(owners, CannotAssign):
         return owners
@@ -166,7 +165,7 @@ def _zookeeper_shares(
     if threads.count > _MOST_THREADS:
         return CannotAssign(
             f"{threads.count} streams are too many to plan; a member registers up to "
-            f"{max(max(member.topics.values(), default=0) for member in view.members.values())}: "
+            f"{max(max(member.values(), default=0) for member in view.members.values())}: "
             "give their number"
         )
     shares: dict[str, list[TopicPartition]] = {str(thread): [] for thread in threads}

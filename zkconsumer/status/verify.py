@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import CannotAssign, GroupAssignment, Strategy, assign
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.assignment.strategy import CannotAssign, Owners, Strategy, assign
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus, MemberStatus
 
@@ -188,7 +188,7 @@ def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
     A member with an unknown subscription reads nothing.
     """
     return GroupView(
-        {member.member_id: MemberSubscription(member.streams) for member in group.members},
+        {member.member_id: member.streams for member in group.members},
         {topic: partition_ids[topic] for topic in group.topics_read if topic in partition_ids},
     )
 
@@ -202,9 +202,9 @@ def expected_owners(
     it is computed once for each order; for range the order does not matter.
     """
     owners: dict[TopicPartition, ConsumerThreadId] = {}
-    by_order: dict[tuple[str, ...], GroupAssignment] = {}
-    for consumer_id, subscription in view.members.items():
-        order = () if strategy == "range" else tuple(subscription.topics)
+    by_order: dict[tuple[str, ...], Owners] = {}
+    for consumer_id, read in view.members.items():
+        order = () if strategy == "range" else tuple(read)
         found = by_order.get(order)
         if found is None:
             computed = assign(strategy, view, consumer_id)
@@ -212,7 +212,7 @@ def expected_owners(
                 return computed
             found = by_order[order] = computed
         owners.update(
-            (tp, owner) for tp, owner in found.owners.items() if owner.consumer_id == consumer_id
+            (tp, owner) for tp, owner in found.items() if owner.consumer_id == consumer_id
         )
     return owners
 

@@ -4,8 +4,8 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import GroupAssignment, assign
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.assignment.strategy import CannotAssign, assign
 from zkconsumer.clock import SystemClock
 from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.paths import GroupPaths, topic_path
@@ -81,13 +81,13 @@ class Observer:
     def _expected(self, group: str, consumer_ids: Sequence[str]) -> dict[str, bytes]:
         members = [f"{group}_{member_id}" for member_id in consumer_ids]
         view = GroupView(
-            members={member: MemberSubscription({self.topic: 1}) for member in members},
+            members={member: {self.topic: 1} for member in members},
             partitions={self.topic: tuple(range(self.count))},
         )
         result = assign("range", view, members[0])
-        assert isinstance(result, GroupAssignment)
+        assert not isinstance(result, CannotAssign)
         paths = GroupPaths(group)
-        return {paths.owner(tp): str(thread).encode() for tp, thread in result.owners.items()}
+        return {paths.owner(tp): str(thread).encode() for tp, thread in result.items()}
 
 
 def _poll(is_so: Callable[[], bool], what: str, pause_s: float = PAUSE_S) -> int:

@@ -1,5 +1,5 @@
 from zkconsumer.assignment import range as range_assignor
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.model import TopicPartition
 
 
@@ -14,7 +14,7 @@ def shares(view: GroupView) -> dict[str, list[str]]:
 def group(members: dict[str, dict[str, int]], partitions: dict[str, int]) -> GroupView:
     """Build a group: members with their topics and stream counts, and partition counts by topic."""
     return GroupView(
-        {name: MemberSubscription(topics) for name, topics in members.items()},
+        dict(members),
         {topic: tuple(range(count)) for topic, count in partitions.items()},
     )
 
@@ -56,7 +56,7 @@ def test_only_the_threads_that_read_a_topic_share_it() -> None:
 def test_partitions_are_sorted_as_numbers_and_may_have_gaps() -> None:
     """Partition numbers are sorted numerically, although they are read from a map's text keys."""
     view = GroupView(
-        {"a": MemberSubscription({"t": 1}), "b": MemberSubscription({"t": 1})},
+        {"a": {"t": 1}, "b": {"t": 1}},
         {"t": (11, 2, 1, 30)},
     )
     assert shares(view) == {"a-0": ["t-1", "t-2"], "b-0": ["t-11", "t-30"]}

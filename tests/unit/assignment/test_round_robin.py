@@ -1,6 +1,6 @@
 from tests.unit.assignment.test_range import group
 from zkconsumer.assignment import round_robin
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.model import TopicPartition
 
 TOPICS = {"alpha": 3, "beta": 4, "gamma.x-1": 2}
@@ -34,8 +34,8 @@ def test_equal_hashes_are_ordered_by_the_member_s_own_registration() -> None:
     """As in the original, two members may then both claim one partition and neither the other."""
     partitions = {"Aa": (0,), "BB": (0,)}
     members = {
-        "a": MemberSubscription({"Aa": 1, "BB": 1}),
-        "b": MemberSubscription({"BB": 1, "Aa": 1}),
+        "a": {"Aa": 1, "BB": 1},
+        "b": {"BB": 1, "Aa": 1},
     }
     view = GroupView(members, partitions)
     seen_by_a = round_robin.assign(view, "a")

@@ -273,10 +273,10 @@ class RebalanceCore:
         if isinstance(result, CannotAssign):
             return (*lost, *self._back_off(result.reason))
         own = self._settings.consumer_id
-        self._assignment = result.owners
+        self._assignment = result
         mine = {
             tp: thread
-            for tp, thread in result.owners.items()
+            for tp, thread in result.items()
             if thread.consumer_id == own and tp not in self._blocked
         }
         self._plan = plan_round(

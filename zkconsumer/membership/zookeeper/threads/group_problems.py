@@ -57,7 +57,7 @@ class GroupProblems:
                 "zookeeper.connect that of the brokers?"
             )
         mine = view.members.get(self._consumer_id)
-        if subscription.wildcard and mine is not None and not mine.topics:
+        if subscription.wildcard and mine is not None and not mine:
             problems.append(_idle_filter(snapshot, subscription))
         new = [text for text in problems if text not in self._seen]
         for text in new[:_MOST_LINES]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from zkconsumer.assignment.filtering import FilterBudget, FilterRefused
 from zkconsumer.assignment.filters import expand
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
 from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
@@ -97,7 +97,7 @@ class GroupReader:
 
     def _view(self, snapshot: GroupSnapshot) -> GroupView:
         members = {
-            consumer_id: MemberSubscription(self._expand(registration, snapshot.all_topics))
+            consumer_id: self._expand(registration, snapshot.all_topics)
             for consumer_id, registration in snapshot.members.items()
         }
         return GroupView(members=members, partitions=snapshot.topics)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from zkconsumer.assignment.filters import Whitelist
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.membership.zookeeper.threads.group_problems import GroupProblems
 from zkconsumer.membership.zookeeper.threads.subscription import (
     FilterSubscription,
@@ -124,7 +124,7 @@ def test_a_filter_that_matches_nothing_is_logged(
         malformed_topics={},
         all_topics=("t", "u"),
     )
-    view = GroupView(members={"c": MemberSubscription(topics)}, partitions={})
+    view = GroupView(members={"c": topics}, partitions={})
     problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
