@@ -59,7 +59,7 @@ def flipped(rng: Random, data: bytes, first: int) -> bytes:
 def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
     """Read a log completely, in responses and pieces of any size."""
     sizes = FetchSettings(
-        fetch_bytes=rng.choice([200, 10_000]), growth_max_bytes=50_000, skip_poison=skip
+        max_partition_bytes=rng.choice([200, 10_000]), growth_max_bytes=50_000, skip_poison=skip
     )
     fetcher, claim = ManualFetcher(sizes), claim_of()
     fetcher.add(claim, 0)

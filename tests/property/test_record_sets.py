@@ -77,7 +77,7 @@ def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> FetchedSet:
 
 def by_streams(response: FetchedSet) -> ResponseRecords:
     """Read it as a fetcher of streams does, piece by piece."""
-    settings = FetchSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
+    settings = FetchSettings(max_partition_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
     position = SinglePartitionFetcher(settings, response.fetch_offset, committed=0)
     position.state.suspect_offset = response.fetch_offset if response.is_again else None
     position.receive(

@@ -28,7 +28,7 @@ from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 
 SETTINGS = FetchSettings(
-    fetch_bytes=150, growth_max_bytes=100_000, reset=LogEdge.EARLIEST, min_bytes=1
+    max_partition_bytes=150, growth_max_bytes=100_000, reset=LogEdge.EARLIEST, min_bytes=1
 )
 PARTITIONS = [TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)]
 LOST = [ErrorCode.NOT_LEADER_FOR_PARTITION, ErrorCode.UNKNOWN, ErrorCode.LEADER_NOT_AVAILABLE]
@@ -122,7 +122,9 @@ class Simulation:
         self.rng = rng
         self.faults = True
         self.logs = {tp: Log(rng) for tp in PARTITIONS}
-        self.fetcher = ManualFetcher(replace(SETTINGS, fetch_bytes=rng.choice([150, 20_000])))
+        self.fetcher = ManualFetcher(
+            replace(SETTINGS, max_partition_bytes=rng.choice([150, 20_000]))
+        )
         self.readers: dict[TopicPartition, Reader] = {}
         self.was_damaged = False
         self.old: list[tuple[FetchRequest, FetchResponse]] = []

@@ -50,7 +50,7 @@ SETTINGS = FetchSettings(
     request_timeout_ms=2_000,
     leader_backoff_ms=10,
     reset=LogEdge.EARLIEST,
-    fetch_bytes=10_000,
+    max_partition_bytes=10_000,
     growth_max_bytes=50_000,
 )
 

@@ -105,7 +105,7 @@ def read_log(
     Returns:
         Offsets with values, and the chunks that have a poison.
     """
-    settings = FetchSettings(fetch_bytes=fetch_bytes, skip_poison=skip)
+    settings = FetchSettings(max_partition_bytes=fetch_bytes, skip_poison=skip)
     position = SinglePartitionFetcher(settings, start)
     messages: list[tuple[int, bytes | None]] = []
     poisoned: list[Chunk] = []

@@ -24,7 +24,7 @@ from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 
 SETTINGS = FetchSettings(
-    fetch_bytes=2_000,
+    max_partition_bytes=2_000,
     growth_max_bytes=20_000,
     max_wait_ms=20,
     request_timeout_ms=5_000,

@@ -75,7 +75,7 @@ def main(wanted: Mapping[str, int]) -> None:
         for number in range(wanted["partitions"])
     ]
     settings = FetchSettings(
-        fetch_bytes=wanted["fetch_bytes"],
+        max_partition_bytes=wanted["fetch_bytes"],
         max_bytes=wanted["max_bytes"],
         reset=LogEdge.EARLIEST,
         max_wait_ms=20,

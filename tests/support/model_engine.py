@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from zkconsumer.fetch.core.starts import AtOffset, LogEdge, PositionView, Reset, Start
+from zkconsumer.fetch.core.starts import LogEdge, PositionView, Start
 from zkconsumer.fetch.polled.engine import EngineStats
 from zkconsumer.membership.protocol import Partitions
 from zkconsumer.model import TopicPartition
@@ -76,8 +76,7 @@ class ModelEngine:
     errors: list[Exception] = field(default_factory=list)
     slow_resets: bool = False
     stopped: bool = False
-    _positions: dict[TopicPartition, int | Reset | None] = field(default_factory=dict)
-    _epochs: dict[TopicPartition, int] = field(default_factory=dict)
+    _positions: dict[TopicPartition, Start | None] = field(default_factory=dict)
     _paused: set[TopicPartition] = field(default_factory=set)
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
@@ -96,22 +95,16 @@ class ModelEngine:
         """See ``PollEngine``."""
         if tp not in self._positions:
             raise KeyError(tp)
-        if isinstance(start, AtOffset):
-            self._positions[tp] = start.offset
-            self._epochs[tp] = start.leader_epoch
-        else:
-            self._positions[tp] = start
-            if not self.slow_resets:
-                self.complete_resets()
+        self._positions[tp] = start
+        if not self.slow_resets:
+            self.complete_resets()
 
     def complete_resets(self) -> None:
         """Complete the pending offset resets."""
         for tp, position in self._positions.items():
-            if isinstance(position, Reset):
-                self._positions[tp] = (
-                    0 if position.policy is LogEdge.EARLIEST else self.ends.get(tp, 0)
-                )
-                self._epochs[tp] = -1
+            if isinstance(position, LogEdge):
+                offset = 0 if position is LogEdge.EARLIEST else self.ends.get(tp, 0)
+                self._positions[tp] = PositionView(offset)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """See ``PollEngine``."""
@@ -135,15 +128,15 @@ class ModelEngine:
         """See ``PollEngine``."""
         taken: dict[TopicPartition, ModelSlice] = {}
         for tp, position in sorted(self._positions.items()):
-            if not isinstance(position, int) or tp in self._paused:
+            if not isinstance(position, PositionView) or tp in self._paused:
                 continue
             if among is not None and tp not in among:
                 continue
-            count = min(max_records, self.ends.get(tp, 0) - position)
+            offset = position.offset
+            count = min(max_records, self.ends.get(tp, 0) - offset)
             if count > 0:
-                taken[tp] = ModelSlice(tp, position, position + count)
-                self._positions[tp] = position + count
-                self._epochs[tp] = EPOCH
+                taken[tp] = ModelSlice(tp, offset, offset + count)
+                self._positions[tp] = PositionView(offset + count, EPOCH)
                 max_records -= count
         if not taken and self.errors:
             raise self.errors.pop(0)
@@ -156,17 +149,17 @@ class ModelEngine:
         among: Collection[TopicPartition] | None = None,
     ) -> R:
         """See ``PollEngine``."""
-        before = dict(self._positions), dict(self._epochs)
+        before = dict(self._positions)
         try:
             return make(self.collect(max_records, among))
         except BaseException:
-            self._positions, self._epochs = before
+            self._positions = before
             raise
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """See ``PollEngine``."""
         position = self._positions.get(tp)
-        return PositionView(position, self._epochs[tp]) if isinstance(position, int) else None
+        return position if isinstance(position, PositionView) else None
 
     def high_watermark(self, tp: TopicPartition) -> int | None:
         """See ``PollEngine``."""
@@ -178,8 +171,8 @@ class ModelEngine:
 
     def lag(self, tp: TopicPartition) -> int | None:
         """See ``PollEngine``."""
-        position = self._positions.get(tp)
-        return self.ends.get(tp, 0) - position if isinstance(position, int) else None
+        position = self.position(tp)
+        return None if position is None else self.ends.get(tp, 0) - position.offset
 
     def stats(self) -> EngineStats:
         """See ``PollEngine``."""

@@ -15,7 +15,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.record_set import offset_after_damage
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
-from zkconsumer.fetch.core.starts import AtOffset
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
@@ -39,7 +39,7 @@ class PollReader:
         self._skips = settings.skip_poison
         self._clock = SystemClock()
         limits = CoreFetchSettings(
-            max_partition_bytes=settings.fetch_bytes,
+            max_partition_bytes=settings.max_partition_bytes,
             growth_max_bytes=settings.growth_max_bytes,
             max_bytes=settings.max_bytes,
             max_wait_ms=settings.max_wait_ms,
@@ -84,7 +84,7 @@ class PollReader:
             states.see(view)
             states.add(partitions)
             for tp in partitions:
-                states.seek(tp, AtOffset(0))
+                states.seek(tp, PositionView(0))
 
         self._shared.change(begin)
         deadline_ms = self._clock.now_ms() + timeout_ms
@@ -127,7 +127,7 @@ class PollReader:
             (error.offset, behind, str(error.__cause__ or error))
         )
         if self._skips and behind is not None:
-            states.seek(tp, AtOffset(behind))
+            states.seek(tp, PositionView(behind))
             self._received[tp.partition].next_offset = behind
         else:
             self._stopped.add(tp.partition)

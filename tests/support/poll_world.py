@@ -24,7 +24,7 @@ from zkconsumer.fetch.core.partition_state import Phase
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, PositionView, Start
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.model import Broker, TopicPartition
@@ -189,7 +189,7 @@ class PollWorld:
         ).items():
             if state.phase is not Phase.NO_POSITION:
                 continue
-            self._seek(tp, AtOffset(self.logs[tp].start))
+            self._seek(tp, PositionView(self.logs[tp].start))
         for turns in range(600):
             if self._is_done():
                 return
@@ -371,21 +371,21 @@ class PollWorld:
             case 2 | 3:
                 engine.resume(PARTITIONS)
             case 4 | 5 if here:
-                self._seek(tp, AtOffset(chance.randrange(log.start, log.end + 1)))
+                self._seek(tp, PositionView(chance.randrange(log.start, log.end + 1)))
             case 6 if here:
-                self._seek(tp, Reset(chance.choice((EARLIEST, LATEST))))
+                self._seek(tp, chance.choice((EARLIEST, LATEST)))
             case _:
                 if not here:
                     engine.add((tp,))
                     if chance.random() < 0.9:
-                        self._seek(tp, AtOffset(log.start))
+                        self._seek(tp, PositionView(log.start))
 
     def _seek(self, tp: TopicPartition, start: Start) -> None:
         if tp in self._former:
             self._notices_recreation(tp)
         self.engine.seek(tp, start)
         self._from_start.discard(tp)
-        self.stands[tp] = start.offset if isinstance(start, AtOffset) else None
+        self.stands[tp] = start.offset if isinstance(start, PositionView) else None
         self.seen[tp] = []
 
     # --- The caller, and the checks ------------------------------------------------------------
@@ -430,7 +430,7 @@ class PollWorld:
             assert at is not None
             assert error.offset == at.offset
             self._judge(tp, [], at.offset)
-            self.engine.seek(tp, AtOffset(at.offset, at.leader_epoch))
+            self.engine.seek(tp, PositionView(at.offset, at.leader_epoch))
             return
         assert self.reset is None
         log = self.logs[tp]
@@ -438,14 +438,14 @@ class PollWorld:
             assert self.truncates
             assert error.diverged_at is not None
             # A seek has no epoch: a truncation before the next record arrives goes unnoticed.
-            self._seek(tp, AtOffset(min(error.diverged_at, log.end)))
+            self._seek(tp, PositionView(min(error.diverged_at, log.end)))
         else:
             at = self.engine.position(tp)
             assert at is not None
             assert error.offset == at.offset
             self._judge(tp, [], at.offset)
             assert self.truncates or not log.start <= at.offset <= log.end
-            self._seek(tp, AtOffset(log.start))
+            self._seek(tp, PositionView(log.start))
 
     def _judge(self, tp: TopicPartition, got: list[Seen], position: int | None) -> None:
         """Check that the caller got everything between the last position and this one."""

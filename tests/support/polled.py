@@ -9,7 +9,7 @@ from zkconsumer.fetch.core.fetch_connection import begin_fetch
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import FetchPlan
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import AtOffset, PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.wire.messages.fetch import FetchedPartition
@@ -63,7 +63,7 @@ def states_of(
     states.see(view(dict.fromkeys(partitions, BROKER)))
     states.add(partitions)
     for tp in partitions:
-        states.seek(tp, AtOffset(offset))
+        states.seek(tp, PositionView(offset))
     if not fresh:
         states.fresh.clear()
     states.take_effects()

@@ -51,7 +51,7 @@ class SinglePartitionFetcher:
     ) -> None:
         """Receive a record set from that offset on."""
         tp = self.claim.topic_partition
-        size = requested_bytes or max(self._settings.fetch_bytes, self.state.needed_bytes)
+        size = requested_bytes or max(self._settings.max_partition_bytes, self.state.needed_bytes)
         self._respond(fetched(tp, data, high_watermark=high_watermark), size)
 
     def receive_error(self, code: int) -> tuple[Outcome, ...]:

@@ -16,7 +16,7 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchRequest
 
 SETTINGS = FetchSettings(
-    fetch_bytes=1_000,
+    max_partition_bytes=1_000,
     growth_max_bytes=5_000,
     min_bytes=7,
     max_wait_ms=33,

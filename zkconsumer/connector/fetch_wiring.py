@@ -97,7 +97,7 @@ def _leader_lookup(
 def _fetch_settings(config: ConsumerConfig) -> FetchSettings:
     smallest = config.auto_offset_reset == "smallest"
     return FetchSettings(
-        fetch_bytes=config.fetch_message_max_bytes,
+        max_partition_bytes=config.fetch_message_max_bytes,
         grown_bytes=config.fetch_message_catch_up_max_bytes,
         growth_max_bytes=config.fetch_message_growth_max_bytes,
         max_decompressed_bytes=config.fetch_max_decompressed_bytes,

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from zkconsumer.consumer.fetch_buffer import FetchBuffer
 from zkconsumer.consumer.start_positions import StartPositions
-from zkconsumer.fetch.core.starts import AtOffset, PositionView, Start
+from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
@@ -62,7 +62,7 @@ class PollPositions:
         """Restore the positions of the partitions that are still read."""
         for tp, position in positions.items():
             if tp in self._engine.partitions():
-                self.seek(tp, AtOffset(position.offset, position.leader_epoch))
+                self.seek(tp, position)
 
     def take_back(self) -> None:
         """Put back the records that a poll has taken and not yet handed out."""

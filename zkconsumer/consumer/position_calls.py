@@ -7,7 +7,7 @@ from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.parts import ConsumerComponents
 from zkconsumer.consumer.poll_loop import deadline_of
 from zkconsumer.errors import NotAssigned, RequestTimedOut
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, PositionView
 from zkconsumer.model import (
     OffsetAndMetadata,
     TopicPartition,
@@ -136,9 +136,9 @@ class PositionCalls:
         with self._parts.one_caller:
             tp = self._assigned(partition)
             if isinstance(offset, OffsetAndMetadata):
-                start = AtOffset(offset_of(offset.offset, f"{tp}"), offset.leader_epoch)
+                start = PositionView(offset_of(offset.offset, f"{tp}"), offset.leader_epoch)
             else:
-                start = AtOffset(offset_of(offset, f"{tp}"))
+                start = PositionView(offset_of(offset, f"{tp}"))
             self._parts.session.positions.seek(tp, start)
 
     @public_call
@@ -249,7 +249,7 @@ class PositionCalls:
             if not chosen:
                 raise NotAssigned("no partition is assigned yet: poll until some are")
             for tp in chosen:
-                session.positions.seek(tp, Reset(policy))
+                session.positions.seek(tp, policy)
 
     def _assigned(self, partition: object) -> TopicPartition:
         tp = partition_of(partition)

@@ -21,7 +21,7 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, PositionView, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.repeats import Repeats
 
@@ -151,7 +151,7 @@ class StartPositions:
             self._fall_back(tp)
         else:
             log.info("%s: reading from the committed offset %d", f"{tp}", committed.offset)
-            self._seek(tp, AtOffset(committed.offset, committed.leader_epoch))
+            self._seek(tp, PositionView(committed.offset, committed.leader_epoch))
 
     def _fall_back(self, tp: TopicPartition) -> None:
         is_new = False if self._is_new is None else self._is_new(tp)
@@ -165,7 +165,7 @@ class StartPositions:
                 "%s: reading from its beginning, as it was created after the first metadata",
                 f"{tp}",
             )
-            self._seek(tp, Reset(EARLIEST))
+            self._seek(tp, EARLIEST)
         else:
-            self._seek(tp, Reset(self._policy))
+            self._seek(tp, self._policy)
         self._undecided.discard(tp)

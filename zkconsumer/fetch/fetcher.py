@@ -100,7 +100,7 @@ class PythonFetchLoop:
             key.broker,
             self._shared,
             dial=dial,
-            settings=self._partitions.states.settings,
+            settings=settings,
             clock=self._clock,
             newest=_newest_fetch,
         )

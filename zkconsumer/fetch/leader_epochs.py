@@ -1,7 +1,7 @@
 """Detect, when a partition's leader changes, whether an unclean election truncated its log. Pure.
 
 Streams don't know the epochs of the records that they fetched, so they compare differently from
-polls (``core.truncation``). Records fetched from one broker were written before the next leader's
+polls (``core.arrivals``). Records fetched from one broker were written before the next leader's
 epoch began, and after a clean election that epoch begins after all that consumers could fetch. So
 an epoch that begins before the fetch offset belongs to a leader that lacked some of these records.
 """

@@ -36,7 +36,7 @@ from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.shared_state import SharedFetchState
-from zkconsumer.fetch.core.starts import AtOffset
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeBounds, RangeLosses
@@ -226,7 +226,7 @@ class _RangeReading:
     def _begin(self, states: PartitionStates, _: int) -> PartitionState:
         tp = self._wanted.topic_partition
         states.add([tp])
-        states.seek(tp, AtOffset(self._wanted.from_offset))
+        states.seek(tp, PositionView(self._wanted.from_offset))
         state = states.states[tp]
         state.bounds = self._bounds
         return state
@@ -246,7 +246,7 @@ class _RangeReading:
     def _go_to(self, offset: int) -> None:
         """Continue at an offset, without comparing the epochs before it."""
         tp = self._wanted.topic_partition
-        self._shared.change(lambda states, _: states.seek(tp, AtOffset(offset)))
+        self._shared.change(lambda states, _: states.seek(tp, PositionView(offset)))
 
     def _follow(self, effects: Effects) -> None:
         if effects.notes:

@@ -25,7 +25,7 @@ from zkconsumer.fetch.core.partition_state import PendingError, Phase, PositionL
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.record_set import doubled, offset_after_damage, readable_part
 from zkconsumer.fetch.core.shares import ResponseShares, shares_of
-from zkconsumer.fetch.core.starts import AtOffset, LogEdge, Reset
+from zkconsumer.fetch.core.starts import LogEdge, PositionView
 from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.stream_partition import (
@@ -76,7 +76,7 @@ class StreamPartitions:
     def __init__(
         self, settings: FetchSettings, broker: Broker, on_capacity: Callable[[], None]
     ) -> None:
-        self.states = PartitionStates(settings.of_core())
+        self.states = PartitionStates(settings)
         self._settings = settings
         self._broker = broker
         self._parts: dict[TopicPartition, StreamPartition] = {}
@@ -98,7 +98,7 @@ class StreamPartitions:
         self.states.add([tp])
         self.states.fresh.clear()  # no caller waits for first responses
         self.states.lead(tp, self._broker)
-        start = Reset(self._settings.reset) if fetch_offset is None else AtOffset(fetch_offset)
+        start = self._settings.reset if fetch_offset is None else PositionView(fetch_offset)
         self.states.seek(tp, start)
         state = self.states.states[tp]
         state.bounds = QueueBounds(self._capacity, claim.sink)
@@ -180,7 +180,7 @@ class StreamPartitions:
         if part is None or packed is None:
             return None
         state, start = part.state, part.offset
-        piece = unpack_piece(packed, start, self.states.settings, free_bytes)
+        piece = unpack_piece(packed, start, self._settings, free_bytes)
         if self._settings.skip_poison and needs_following_bytes(part, packed, piece):
             needed = doubled(packed.records.requested_bytes, self._settings.growth_max_bytes)
             if needed > packed.records.requested_bytes:
@@ -225,7 +225,6 @@ class StreamPartitions:
         """Return how the next response is shared out: every partition here has a part."""
         return shares_of(
             self._settings,
-            self._settings.fetch_bytes,
             [part.state.needed_bytes for part in self._parts.values() if part.is_ready],
             len(self._parts),
             has_hard_bounds=has_hard_bounds,
@@ -384,6 +383,6 @@ class StreamPartitions:
         chunk.size_bytes += len(poison.raw)
         if self._settings.skip_poison and next_offset is not None:
             chunk.next_offset = next_offset
-            self.states.seek(tp, AtOffset(next_offset))
+            self.states.seek(tp, PositionView(next_offset))
         else:
             self.states.line.pop(tp, None)  # the stream raises it

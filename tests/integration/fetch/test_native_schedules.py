@@ -62,7 +62,7 @@ class Schedule:
         self.claims: dict[TopicPartition, PartitionClaim] = {}
         self.scope = ThreadScope("schedule")
         settings = FetchSettings(
-            fetch_bytes=self.rng.choice([5_000, 20_000]),
+            max_partition_bytes=self.rng.choice([5_000, 20_000]),
             growth_max_bytes=100_000,
             reset=LogEdge.EARLIEST,
             max_wait_ms=10,

@@ -13,7 +13,7 @@ from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from zkconsumer.errors import LogTruncated
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import PositionReset
 from zkconsumer.sandbox import Sandbox
@@ -36,7 +36,7 @@ def read_through_a_death(sandbox: Sandbox, topic: str) -> None:
     sandbox.create_topic(topic, 3, 3)
     partitions = partitions_of(topic, 3)
     with PollRig(sandbox.brokers, [topic], SETTINGS) as rig:
-        rig.start({tp: Reset(EARLIEST) for tp in partitions})
+        rig.start(dict.fromkeys(partitions, EARLIEST))
         with Traffic(sandbox, partitions) as traffic:
             rig.poll_until(lambda: all(len(rig.offsets(tp)) > 50 for tp in partitions), "records")
             sandbox.kill_broker(1)
@@ -71,14 +71,14 @@ def test_a_broker_that_hangs_delays_its_own_partitions_only(modern3: Sandbox) ->
     quick, hung = partitions_of(topic, 2)
     rig = PollRig(modern3.brokers, [topic], CoreFetchSettings(reset=EARLIEST))
     with rig:
-        rig.start({quick: AtOffset(0), hung: AtOffset(0)})
+        rig.start({quick: PositionView(0), hung: PositionView(0)})
         write(modern3, quick, [b"1"])
         write(modern3, hung, [b"1"])
         rig.poll_until(lambda: len(rig.got) == 2, "a record of each")
         with frozen(modern3, 2):
             write(modern3, quick, [b"2"])
             rig.poll_until(lambda: len(rig.offsets(quick)) == 2, "the other's record")
-            rig.engine.seek(hung, Reset(LATEST))
+            rig.engine.seek(hung, LATEST)
             rig.engine.stop()
             rig.dialer.stop()
             rig.client.stop()
@@ -102,7 +102,7 @@ def test_an_unclean_election_is_detected(modern3: Sandbox) -> None:
         ExitStack() as until_the_end,
     ):
         for rig in (reported, quiet):
-            rig.start({tp: AtOffset(0)})
+            rig.start({tp: PositionView(0)})
         write(modern3, tp, [b"both"] * 10)
         for rig in (reported, quiet):
             await_count(rig, tp, 10)
@@ -115,7 +115,7 @@ def test_an_unclean_election_is_detected(modern3: Sandbox) -> None:
         with pytest.raises(LogTruncated) as error:
             reported.poll_until(lambda: False, "the truncation")
         assert (error.value.position, error.value.diverged_at) == (15, 10)
-        reported.engine.seek(tp, AtOffset(10))
+        reported.engine.seek(tp, PositionView(10))
         write(modern3, tp, [b"anew"] * 7)
         for rig in (reported, quiet):
             await_count(rig, tp, 22)
@@ -146,7 +146,7 @@ def test_a_topic_that_is_created_again_is_read_from_its_start(
     modern3.create_topic(topic)
     settings = CoreFetchSettings(request_timeout_ms=3_000, reset=LATEST)
     with PollRig(modern3.brokers, [topic], settings) as rig:
-        rig.start({tp: AtOffset(0)})
+        rig.start({tp: PositionView(0)})
         write(modern3, tp, [b"old"] * 3)
         await_count(rig, tp, 3)
         rig.engine.pause([tp])

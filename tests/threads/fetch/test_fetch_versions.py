@@ -253,7 +253,7 @@ def test_an_error_of_the_whole_response_gives_all_partitions_back(engine: Engine
 
 def test_entries_larger_than_the_fetch_size_come_of_all_partitions(engine: Engine) -> None:
     """The first of a response is complete; partitions that got none go first in the next."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, max_bytes=5_000)
+    settings = replace(SETTINGS, max_partition_bytes=1_000, max_bytes=5_000)
     with LogBroker(8) as broker:
         for log in broker.logs:
             for _ in range(3):
@@ -266,7 +266,7 @@ def test_entries_larger_than_the_fetch_size_come_of_all_partitions(engine: Engin
 
 def test_a_request_without_a_total_limit_divides_it_by_partitions(engine: Engine) -> None:
     """Before version 3 each partition gets an equal part of the response's maximum."""
-    settings = replace(SETTINGS, fetch_bytes=100_000, max_bytes=32_768)
+    settings = replace(SETTINGS, max_partition_bytes=100_000, max_bytes=32_768)
     with LogBroker(4) as broker:
         for log in broker.logs:
             log.add([b"a"])
@@ -288,7 +288,7 @@ def requested_sizes(broker: LogBroker) -> list[int]:
 @pytest.mark.parametrize("version", [0, 12])
 def test_fetches_grow_far_behind_and_shrink_at_the_end(engine: Engine, version: int) -> None:
     """The size doubles after each full response, up to its maximum; at the end it is reset."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=4_000, max_bytes=1 << 20)
+    settings = replace(SETTINGS, max_partition_bytes=1_000, grown_bytes=4_000, max_bytes=1 << 20)
     with LogBroker() as broker:
         for _ in range(300):
             broker.logs[0].add([bytes(70)], magic=2 if version else 0)
@@ -306,7 +306,7 @@ def test_fetches_grow_far_behind_and_shrink_at_the_end(engine: Engine, version: 
 
 def test_a_configured_fetch_size_does_not_grow(engine: Engine) -> None:
     """Every request has exactly that size."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1_000, max_bytes=1 << 20)
+    settings = replace(SETTINGS, max_partition_bytes=1_000, grown_bytes=1_000, max_bytes=1 << 20)
     with LogBroker() as broker:
         for _ in range(100):
             broker.logs[0].add([bytes(70)])
@@ -318,7 +318,7 @@ def test_a_configured_fetch_size_does_not_grow(engine: Engine) -> None:
 
 def test_growing_fetches_respect_the_total_limit_at_an_old_broker(engine: Engine) -> None:
     """Its requests have no field for a total limit."""
-    settings = replace(SETTINGS, fetch_bytes=1_000, grown_bytes=1 << 20, max_bytes=20_000)
+    settings = replace(SETTINGS, max_partition_bytes=1_000, grown_bytes=1 << 20, max_bytes=20_000)
     with LogBroker(2) as broker:
         for log in broker.logs:
             for _ in range(600):

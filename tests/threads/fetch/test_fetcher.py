@@ -358,7 +358,9 @@ def test_a_full_queue_blocks_its_own_partition_only() -> None:
 
 def test_capacity_is_used_at_once_though_other_partitions_are_idle() -> None:
     """The fetcher must not wait at the broker for messages of an idle partition."""
-    settings = replace(SETTINGS, max_wait_ms=3_000, request_timeout_ms=5_000, fetch_bytes=200)
+    settings = replace(
+        SETTINGS, max_wait_ms=3_000, request_timeout_ms=5_000, max_partition_bytes=200
+    )
     clock = SystemClock()
     with FetchBench() as bench:
         queue = new_queue(1)

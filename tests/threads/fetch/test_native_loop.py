@@ -149,7 +149,9 @@ def test_chunks_keep_coming_while_a_python_thread_keeps_the_gil() -> None:
     clock = SystemClock()
     with BrokerProcess(5_000, pause_ms=5) as broker:
         try:
-            with native_reader(broker, settings=replace(SETTINGS, fetch_bytes=100)) as reader:
+            with native_reader(
+                broker, settings=replace(SETTINGS, max_partition_bytes=100)
+            ) as reader:
                 reader.add_all()
                 wait_until(lambda: reader.queue.chunk_count() >= 2, what="the pump to run")
                 before, start_ms = reader.queue.chunk_count(), clock.now_ms()

@@ -44,7 +44,7 @@ def test_a_busy_queue_is_not_delayed_by_an_idle_one() -> None:
     """A response that leaves few free bytes is followed by the next request at once."""
     settings = replace(SETTINGS, max_wait_ms=20_000, request_timeout_ms=30_000)
     with FetchBench() as bench:
-        budget = ByteBudget(4 * settings.fetch_bytes)
+        budget = ByteBudget(4 * settings.max_partition_bytes)
         busy, idle = new_queue(100, budget), new_queue(100, budget)
         loop = bench.loop(settings=settings)
         loop.add(claim_on(busy, T0), 0)

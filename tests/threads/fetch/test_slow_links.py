@@ -10,7 +10,7 @@ from tests.support.waiting import PROMPT_MS, wait_until
 from zkconsumer.net import hedging
 from zkconsumer.records.engine import Engine
 
-QUICK = replace(SETTINGS, request_timeout_ms=300, max_wait_ms=20, fetch_bytes=1 << 20)
+QUICK = replace(SETTINGS, request_timeout_ms=300, max_wait_ms=20, max_partition_bytes=1 << 20)
 RECORDS = 60
 
 

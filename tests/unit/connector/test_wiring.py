@@ -157,7 +157,7 @@ def test_fetchers_get_their_settings(
     ).close(1_000)
     assert seen == [
         FetchSettings(
-            fetch_bytes=10_001,
+            max_partition_bytes=10_001,
             grown_bytes=15_015,
             growth_max_bytes=20_002,
             max_decompressed_bytes=30_003,

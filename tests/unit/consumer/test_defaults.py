@@ -24,7 +24,7 @@ POLLS = PollConfig(bootstrap_servers="h:9092", group_id="g")
 def test_fetch_defaults_of_streams() -> None:
     """Only a configured consumer lets fetches grow; all other defaults are equal."""
     grown_bytes = STREAMS.fetch_message_catch_up_max_bytes
-    assert grown_bytes > FetchSettings().fetch_bytes
+    assert grown_bytes > FetchSettings().max_partition_bytes
     assert replace(FetchSettings(), grown_bytes=grown_bytes) == _fetch_settings(STREAMS)
 
 

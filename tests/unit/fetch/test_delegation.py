@@ -66,7 +66,7 @@ def test_supported_partitions_are_delegated_with_their_part() -> None:
     delegation = delegate_of(fetcher).delegate(has_capacity, has_hard_bounds=True)
     assert delegated(delegation) == [T0, T1, OTHER]
     assert delegation is not None
-    assert (delegation.part_bytes, delegation.others_wait) == (SETTINGS.fetch_bytes, False)
+    assert (delegation.part_bytes, delegation.others_wait) == (SETTINGS.max_partition_bytes, False)
 
 
 def test_nothing_is_delegated_if_a_queue_is_not_native() -> None:
@@ -97,7 +97,7 @@ def test_a_pending_chunk_keeps_all_partitions_of_its_queue() -> None:
 def test_a_large_entry_is_fetched_before_anything_is_delegated() -> None:
     """The fetcher requests it itself if its queue has capacity; otherwise its queue is kept."""
     fetcher, _ = fetcher_of_three()
-    fetcher.in_turn()[0].state.needed_bytes = SETTINGS.fetch_bytes + 1
+    fetcher.in_turn()[0].state.needed_bytes = SETTINGS.max_partition_bytes + 1
     delegate = delegate_of(fetcher)
     assert delegate.delegate(has_capacity, has_hard_bounds=True) is None
     delegation = delegate.delegate(has_no_capacity, has_hard_bounds=True)

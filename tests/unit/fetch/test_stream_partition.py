@@ -20,7 +20,7 @@ from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.memory import records_bytes
 
-SETTINGS = FetchSettings(fetch_bytes=1_000, growth_max_bytes=10_000)
+SETTINGS = FetchSettings(max_partition_bytes=1_000, growth_max_bytes=10_000)
 
 
 def position_at(
@@ -176,7 +176,7 @@ def test_a_response_shorter_than_a_header_doubles_the_request() -> None:
 
 def test_growth_without_a_known_size_ends_at_the_limit() -> None:
     """Doubling stops at the limit, and only a response to that is an error."""
-    settings = dataclasses.replace(SETTINGS, fetch_bytes=8, growth_max_bytes=11)
+    settings = dataclasses.replace(SETTINGS, max_partition_bytes=8, growth_max_bytes=11)
     position = position_at(5, settings)
     assert position.take(big(5, 50)[:8]) is None
     assert (position.state.needed_bytes, position.part.is_halted) == (11, False)

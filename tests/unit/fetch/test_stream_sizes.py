@@ -20,7 +20,9 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchResponse
 
-SETTINGS = FetchSettings(fetch_bytes=100_000, max_bytes=1_000_000, growth_max_bytes=5_000_000)
+SETTINGS = FetchSettings(
+    max_partition_bytes=100_000, max_bytes=1_000_000, growth_max_bytes=5_000_000
+)
 
 
 def fetcher_of(
@@ -87,7 +89,7 @@ def test_every_partition_is_requested_with_a_minimum_size() -> None:
     """4 KiB each, however many there are, or the fetch size if that is less."""
     fetcher, _ = fetcher_of(1_000)
     assert set(sizes(fetcher).values()) == {4_096}
-    fetcher, _ = fetcher_of(1_000, replace(SETTINGS, fetch_bytes=100))
+    fetcher, _ = fetcher_of(1_000, replace(SETTINGS, max_partition_bytes=100))
     assert set(sizes(fetcher).values()) == {100}
 
 
@@ -166,7 +168,7 @@ def test_after_a_large_message_sizes_are_as_before() -> None:
 
 def test_the_header_of_a_truncated_message_sizes_the_next_request() -> None:
     """It is requested in full, without another attempt."""
-    fetcher, claims = fetcher_of(1, replace(SETTINGS, fetch_bytes=1_000))
+    fetcher, claims = fetcher_of(1, replace(SETTINGS, max_partition_bytes=1_000))
     request = fetcher.fetch_request()
     assert request is not None
     data = build_message_set([Record(0, None, b"small"), Record(1, None, bytes(5_000))])

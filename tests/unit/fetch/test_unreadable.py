@@ -18,7 +18,7 @@ from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 
-SKIP = FetchSettings(fetch_bytes=10_000, growth_max_bytes=20_000, skip_poison=True)
+SKIP = FetchSettings(max_partition_bytes=10_000, growth_max_bytes=20_000, skip_poison=True)
 RAISE = dataclasses.replace(SKIP, skip_poison=False)
 
 

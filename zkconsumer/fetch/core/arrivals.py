@@ -30,7 +30,6 @@ from zkconsumer.fetch.core.partition_state import (
 from zkconsumer.fetch.core.record_set import next_request_bytes, offset_after_damage
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, PositionView, are_ends, is_outside
-from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
 from zkconsumer.wire.messages.fetch import NO_DIVERGENCE, FetchedPartition
@@ -267,7 +266,14 @@ class Arrivals:
         self.effects.resolve_positions = True
 
     def _judge(self, state: PartitionState, end: PositionView) -> None:
-        """Compare the last fetched epoch's end in the leader's log with what was fetched."""
+        """Compare the last fetched epoch's end in the leader's log with what was fetched (KIP-320).
+
+        An unclean election may elect a replica whose log is shorter than what was read. Lost
+        records that were only fetched ahead are fetched again; if the caller has some of them, that
+        is an error, or with a reset policy the position steps back.
+
+        Source: Kafka 3.9 ``SubscriptionState.maybeCompleteValidation``.
+        """
         position, fetched = state.position, state.fetched
         assert position is not None
         assert fetched is not None
@@ -276,20 +282,18 @@ class Arrivals:
             self._note(f"{tp}: the leader does not know epoch {fetched.leader_epoch}")
             self._left(state, None)
             return
-        match judge(position=position, fetched=fetched, end=end):
-            case Sound():
-                # The next result is compared with an epoch that the leader has.
-                epoch = min(fetched.leader_epoch, end.leader_epoch)
-                state.fetched = PositionView(fetched.offset, epoch)
-            case AheadGone(start):
-                self._note(f"{tp}: the log was truncated to {end.offset}, not below the position")
-                state.step_back(start)
-            case Truncated(common_end):
-                self._note(
-                    f"{tp}: the log was truncated to {end.offset}, below the position "
-                    f"{position.offset}"
-                )
-                self._left(state, common_end)
+        if end.offset >= fetched.offset:
+            # The next result is compared with an epoch that the leader has.
+            epoch = min(fetched.leader_epoch, end.leader_epoch)
+            state.fetched = PositionView(fetched.offset, epoch)
+        elif end.offset >= position.offset:
+            self._note(f"{tp}: the log was truncated to {end.offset}, not below the position")
+            state.seek(position)
+        else:
+            self._note(
+                f"{tp}: the log was truncated to {end.offset}, below the position {position.offset}"
+            )
+            self._left(state, end)
 
     def _left(self, state: PartitionState, common_end: PositionView | None) -> None:
         """Handle a truncation below the caller's position: step back, or report it.
@@ -311,7 +315,7 @@ class Arrivals:
             self.effects.resolve_positions = True
         else:
             self._note(f"{tp}: continuing at {common_end.offset}")
-            state.step_back(common_end)
+            state.seek(common_end)
 
     def _report_truncation(self, state: PartitionState, truncated: LogTruncated) -> None:
         """Report the truncation to the caller, before any further record."""

@@ -26,7 +26,7 @@ from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.completed import BufferedChunk, PackedSet, PartitionRequest
-from zkconsumer.fetch.core.starts import AtOffset, LogEdge, PositionView, Start
+from zkconsumer.fetch.core.starts import LogEdge, PositionView, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.absent import NO_EPOCH
 
@@ -200,12 +200,12 @@ class PartitionState:
         )
 
     def seek(self, start: Start) -> None:
-        """Continue reading at another start position."""
-        if isinstance(start, AtOffset):
-            self._stand(PositionView(start.offset, start.leader_epoch))
+        """Continue reading at another start position; drop buffered records."""
+        if isinstance(start, PositionView):
+            self.start_at(start)
             self.await_validation()
         else:
-            self.reset(start.policy)
+            self.reset(start)
 
     def reset(self, policy: LogEdge) -> None:
         """Look up a reset policy's offset, and continue reading there."""
@@ -214,13 +214,10 @@ class PartitionState:
         self.position = self.fetched = None
 
     def start_at(self, start: PositionView) -> None:
-        """Start at the offset that the policy found."""
-        self._stand(start)
-
-    def step_back(self, start: PositionView) -> None:
-        """Drop buffered records; fetch from where the leader's log may agree with what was read."""
-        self._stand(start)
-        self.await_validation()
+        """Continue at a position without validating it, such as the offset of a policy."""
+        self._forget()
+        self.phase = Phase.FETCHING
+        self.position = self.fetched = start
 
     def go_on_at(self, offset: int) -> None:
         """Continue after sound records that another loop handed out."""
@@ -229,11 +226,8 @@ class PartitionState:
 
     def refetch(self) -> None:
         """Drop buffered records, and fetch them again."""
-        position = self.position
-        assert position is not None
-        self._stand(position)
-        # A comparison with a new leader's log is still due.
-        self.await_validation()
+        assert self.position is not None
+        self.seek(self.position)  # a comparison with a new leader's log is still due
 
     def stop_with(self, trouble: PendingError) -> None:
         """Report an error to the caller, after the buffered records."""
@@ -322,11 +316,6 @@ class PartitionState:
         """Reset the failure count after a response without error."""
         self.failures = 0
         self.retry_at_ms = 0
-
-    def _stand(self, at: PositionView) -> None:
-        self._forget()
-        self.phase = Phase.FETCHING
-        self.position = self.fetched = at
 
     def _forget(self) -> None:
         """Drop buffered records, requests in flight, and all that is known of the old position."""

@@ -230,7 +230,6 @@ def _sizes(
         wanted[tp] = Wanted(needed_bytes, grown_bytes, _most_bytes(state, front))
     shares = shares_of(
         settings,
-        settings.max_partition_bytes,
         [want.needed_bytes for want in wanted.values()],
         len(ready) + found.packed_count,
         growing=sum(want.grown_bytes > 0 for want in wanted.values()),

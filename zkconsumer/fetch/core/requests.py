@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from zkconsumer.fetch.core.incremental import SessionStep, without_session
-from zkconsumer.fetch.core.settings import FetchLimits
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -22,7 +22,11 @@ Entries = Iterable[tuple[TopicPartition, FetchPartition]]
 
 
 def fetch_request(
-    settings: FetchLimits, entries: Entries, *, max_wait_ms: int, step: SessionStep = _SESSIONLESS
+    settings: CoreFetchSettings,
+    entries: Entries,
+    *,
+    max_wait_ms: int,
+    step: SessionStep = _SESSIONLESS,
 ) -> FetchRequest:
     """Build a request; the codec omits what a version lacks.
 

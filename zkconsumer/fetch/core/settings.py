@@ -8,13 +8,16 @@ from zkconsumer.records.fetched import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FetchLimits:
+class CoreFetchSettings:
     """Configure fetching by any reader (sizes in bytes, times in milliseconds).
 
     Attributes:
         min_bytes: a broker waits until it has this much, ``fetch.min.bytes``.
         max_wait_ms: the longest that it waits, ``fetch.max.wait.ms``.
-        max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger.
+        max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger. Of a
+            poll as much may be buffered per broker.
+        max_partition_bytes: the usual size of a partition's request,
+            ``max.partition.fetch.bytes``; for streams ``fetch.message.max.bytes``.
         grown_bytes: limit of growth for a partition that is far behind; 0: no growth.
         shares_growth: whether the partitions of a request that are far behind share
             ``grown_bytes``; else each may grow to it.
@@ -24,27 +27,6 @@ class FetchLimits:
         request_timeout_ms: a broker without a response for this long counts as lost.
         isolation: whether records of open and aborted transactions are left out.
         client_rack: the rack of the caller, to be served by the nearest replica (KIP-392).
-    """
-
-    min_bytes: int = 1
-    max_wait_ms: int = 500
-    max_bytes: int = 50 * 1024 * 1024
-    grown_bytes: int = 0
-    shares_growth: bool = False
-    growth_max_bytes: int = 100 * 1024 * 1024
-    max_decompressed_bytes: int = 128 * 1024 * 1024
-    request_timeout_ms: int = 30_000
-    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-    client_rack: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoreFetchSettings(FetchLimits):
-    """Configure the fetching core for any reader; ``max_bytes`` may be buffered per broker.
-
-    Attributes:
-        max_partition_bytes: the usual size of a partition's request,
-            ``max.partition.fetch.bytes``.
         unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
             packed. None: twice ``max_bytes``, and the rest is fetched again. 0: nothing, until the
             reader has capacity for a piece.
@@ -59,7 +41,17 @@ class CoreFetchSettings(FetchLimits):
         kept_codec: batches of this codec are also kept as received, for a caller that copies them.
     """
 
+    min_bytes: int = 1
+    max_wait_ms: int = 500
+    max_bytes: int = 50 * 1024 * 1024
     max_partition_bytes: int = 1024 * 1024
+    grown_bytes: int = 0
+    shares_growth: bool = False
+    growth_max_bytes: int = 100 * 1024 * 1024
+    max_decompressed_bytes: int = 128 * 1024 * 1024
+    request_timeout_ms: int = 30_000
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    client_rack: str = ""
     unpacked_bytes: int | None = None
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000

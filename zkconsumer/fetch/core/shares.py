@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple, TypeVar
 
-from zkconsumer.fetch.core.settings import FetchLimits
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 
 K = TypeVar("K")
 
@@ -45,8 +45,7 @@ class ResponseShares(NamedTuple):
 
 
 def shares_of(
-    limits: FetchLimits,
-    usual_bytes: int,
+    settings: CoreFetchSettings,
     needed_bytes: Collection[int],
     sharing: int,
     *,
@@ -59,15 +58,15 @@ def shares_of(
     hard bounds each partition has an equal part; those with larger entries share half of it all.
 
     Args:
-        limits: sizes of responses, and of growth.
-        usual_bytes: size of a partition's request, if there is no other bound.
+        settings: sizes of responses, of requests, and of growth.
         needed_bytes: known sizes of the next entries of the partitions to request.
         sharing: how many share the response: those to request, and those with a set to unpack.
         growing: how many of those to request are far behind.
         has_hard_bounds: whether the broker has no limit for the whole response.
     """
-    grown_bytes, most_bytes = limits.grown_bytes, limits.max_bytes
-    if limits.shares_growth:
+    usual_bytes, most_bytes = settings.max_partition_bytes, settings.max_bytes
+    grown_bytes = settings.grown_bytes
+    if settings.shares_growth:
         grown_bytes //= max(1, growing)
     if not has_hard_bounds:
         return ResponseShares(

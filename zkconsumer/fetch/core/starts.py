@@ -1,6 +1,5 @@
 """Start position of a partition: an offset that the caller names, or a policy. Pure."""
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple, TypeAlias
 
@@ -22,40 +21,21 @@ LATEST: Final = LogEdge.LATEST
 _MOST_DOUBTS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class AtOffset:
-    """Start at an offset.
-
-    Attributes:
-        offset: the next offset to read.
-        leader_epoch: epoch of the record before it, -1 if not known. It serves to detect that the
-            log was truncated below the offset (KIP-320).
-    """
-
-    offset: int
-    leader_epoch: int = NO_EPOCH
-
-
-@dataclass(frozen=True, slots=True)
-class Reset:
-    """Start at the offset of a policy; the position is unknown until the broker responds."""
-
-    policy: LogEdge
-
-
-Start: TypeAlias = AtOffset | Reset
-
-
 class PositionView(NamedTuple):
     """Hold a position.
 
     Attributes:
-        offset: the next record to hand out.
-        leader_epoch: epoch of the leader that wrote the record before; -1 if not known.
+        offset: the next record to read, or to hand out.
+        leader_epoch: epoch of the leader that wrote the record before; -1 if not known. It serves
+            to detect that the log was truncated below the offset (KIP-320).
     """
 
     offset: int
     leader_epoch: int = NO_EPOCH
+
+
+Start: TypeAlias = PositionView | LogEdge
+"""Where to start; with a policy the position is unknown until the broker responds."""
 
 
 def is_outside(offset: int, start: int, end: int, doubts: int) -> bool:

@@ -23,7 +23,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.wire.api import ApiKey
@@ -76,7 +76,7 @@ def check(rig: PollRig, count: int = 30) -> None:
 def test_all_records_are_read_and_later_ones_too(fakes: Fakes) -> None:
     """They are of both brokers; positions, log end offsets and statistics agree with them."""
     with fakes.rig() as rig:
-        rig.start({tp: Reset(EARLIEST) if tp.partition else AtOffset(0) for tp in PARTITIONS})
+        rig.start({tp: EARLIEST if tp.partition else PositionView(0) for tp in PARTITIONS})
         check(rig)
         for tp in PARTITIONS:
             fakes.write(tp, 3)
@@ -103,7 +103,7 @@ def test_records_that_are_put_back_are_not_counted_as_collected(fakes: Fakes) ->
         return False
 
     with fakes.rig() as rig:
-        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        rig.start({tp: PositionView(0) for tp in PARTITIONS})
         wait_until(has_failed, what="records")
         assert rig.engine.stats().collected_records == 0
         check(rig)
@@ -116,14 +116,14 @@ def test_failures_of_all_kinds_lose_and_repeat_nothing(fakes: Fakes) -> None:
         broker.script(ApiKey.FETCH, Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION), Close())
         broker.script(ApiKey.LIST_OFFSETS, Fail(ErrorCode.NOT_LEADER_FOR_PARTITION))
     with fakes.rig() as rig:
-        rig.start({tp: Reset(EARLIEST) for tp in PARTITIONS})
+        rig.start(dict.fromkeys(PARTITIONS, EARLIEST))
         check(rig)
 
 
 def test_a_moved_leader_is_followed(fakes: Fakes) -> None:
     """Partitions of a broker that goes down are read from the other one."""
     with fakes.rig() as rig:
-        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        rig.start({tp: PositionView(0) for tp in PARTITIONS})
         check(rig)
         fakes.brokers[1].stop()
         for tp in PARTITIONS:
@@ -138,7 +138,7 @@ def test_a_hanging_broker_does_not_block_others(fakes: Fakes) -> None:
     """Neither other brokers' partitions nor closing wait for it."""
     fakes.brokers[1].script(ApiKey.FETCH, Hang())
     with fakes.rig() as rig:
-        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        rig.start({tp: PositionView(0) for tp in PARTITIONS})
         even = [tp for tp in PARTITIONS if tp.partition % 2 == 0]
         rig.poll_until(lambda: all(len(rig.offsets(tp)) == 30 for tp in even), "the others")
         wait_until(lambda: rig.engine.stats().in_flight == 2, what="the hanging fetch")
@@ -153,20 +153,20 @@ def test_seeking_and_pausing(fakes: Fakes) -> None:
         rig.engine.add([tp])
         assert rig.engine.position(tp) is None
         assert rig.poll(100) == {}
-        rig.engine.seek(tp, AtOffset(25))
+        rig.engine.seek(tp, PositionView(25))
         assert rig.engine.position(tp) == PositionView(25)
         rig.engine.pause([tp])
         assert rig.engine.paused() == {tp}
         assert rig.poll(100) == {}
         rig.engine.resume([tp])
         rig.poll_until(lambda: rig.offsets(tp) == list(range(25, 30)), "the rest")
-        rig.engine.seek(tp, Reset(LATEST))
+        rig.engine.seek(tp, LATEST)
         wait_until(lambda: rig.engine.position(tp) == PositionView(30), what="the end")
-        rig.engine.seek(tp, AtOffset(77))
+        rig.engine.seek(tp, PositionView(77))
         with pytest.raises(OffsetOutOfRange):
             rig.poll_until(lambda: False, "the error")
         with pytest.raises(KeyError):
-            rig.engine.seek(TopicPartition("u", 0), AtOffset(0))
+            rig.engine.seek(TopicPartition("u", 0), PositionView(0))
 
 
 def test_positions_are_looked_up_only_if_one_is_missing(fakes: Fakes) -> None:
@@ -178,10 +178,10 @@ def test_positions_are_looked_up_only_if_one_is_missing(fakes: Fakes) -> None:
 
     with fakes.rig() as rig:
         wait_until(lambda: set(PARTITIONS) <= set(rig.metadata.view.leaders), what="the leaders")
-        rig.start({known: AtOffset(0)})
+        rig.start({known: PositionView(0)})
         rig.poll_until(lambda: len(rig.offsets(known)) == 30, "all records")
         assert not has_lookup_thread()
-        rig.start({missing: Reset(LATEST)})
+        rig.start({missing: LATEST})
         assert has_lookup_thread()
         wait_until(lambda: rig.engine.position(missing) == PositionView(30), what="the end")
 
@@ -194,7 +194,7 @@ def test_the_death_of_a_thread_is_raised(fakes: Fakes, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(FetchConnection, "turn", fail)
     rig = PollRig(fakes.brokers.addresses, ["t"], QUICK, connector=fakes.network)
-    rig.start({PARTITIONS[0]: AtOffset(0)})
+    rig.start({PARTITIONS[0]: PositionView(0)})
     with pytest.raises(ZkConsumerError, match="a fault"):
         rig.poll_until(lambda: False, "the error")
     rig.engine.stop()
@@ -210,7 +210,7 @@ def test_records_that_could_not_be_converted_stay_undelivered(fakes: Fakes) -> N
         raise KeyboardInterrupt
 
     with fakes.rig() as rig:
-        rig.start({tp: AtOffset(0)})
+        rig.start({tp: PositionView(0)})
         wait_until(lambda: rig.engine.stats().buffered_records > 0, what="records")
         with pytest.raises(KeyboardInterrupt):
             rig.engine.collect_as(10, fail)
@@ -223,7 +223,7 @@ def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
     """It is replaced when its broker gets partitions again."""
     tp = PARTITIONS[0]
     with fakes.rig() as rig:
-        rig.start({tp: AtOffset(0)})
+        rig.start({tp: PositionView(0)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "all records")
         ((broker, fetcher),) = rig.engine._fetchers.items()
         assert not rig.engine._retire(broker, fetcher.line)
@@ -232,7 +232,7 @@ def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
         assert rig.engine._retire(broker, another)
         assert rig.engine._fetchers[broker] is fetcher
         assert rig.engine._retire(broker, fetcher.line)
-        rig.start({tp: AtOffset(20)})
+        rig.start({tp: PositionView(20)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 40, "the last ones again")
         assert rig.engine._fetchers[broker] is not fetcher
 
@@ -251,7 +251,7 @@ def test_a_request_without_a_response_is_hedged(fakes: Fakes, *, sessions: bool)
     settings = replace(QUICK, request_timeout_ms=6_000, sessions=sessions)
     tp = PARTITIONS[0]
     with fakes.rig(settings) as rig:
-        rig.start({tp: AtOffset(0)})
+        rig.start({tp: PositionView(0)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "what is there")
         for _ in range(3):
             requested, count = len(fakes.brokers[0].requests), len(rig.offsets(tp)) + 1
@@ -270,7 +270,7 @@ def test_a_view_without_a_notification_is_noticed(
     monkeypatch.setattr(PollRig, "_changed", lambda _rig, _view: None)
     with fakes.rig() as rig:
         wait_until(lambda: bool(rig.metadata.view.leaders), what="a view")
-        rig.start({tp: AtOffset(0) for tp in PARTITIONS})
+        rig.start({tp: PositionView(0) for tp in PARTITIONS})
         check(rig)
 
 

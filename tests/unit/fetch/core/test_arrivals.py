@@ -25,14 +25,7 @@ from zkconsumer.fetch.core.partition_state import Phase
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import begin_lookups
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import (
-    EARLIEST,
-    LATEST,
-    AtOffset,
-    LogEdge,
-    PositionView,
-    Reset,
-)
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, PositionView
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.wire.messages.fetch import DivergingEpoch
 
@@ -72,7 +65,7 @@ def checked_by_new_leader(states: PartitionStates, end: EpochEnd | int | None) -
 def test_a_reset_lookup_sets_the_position() -> None:
     """The position has the epoch of the response, and a caller waiting for it is woken."""
     states = states_with(None)
-    states.seek(TP, Reset(LATEST))
+    states.seek(TP, LATEST)
     assert states.states[TP].position is None
     ((lookup, _),) = begin_lookups(states, 0).resets
     states.take_effects()
@@ -85,9 +78,9 @@ def test_a_reset_lookup_sets_the_position() -> None:
 def test_a_response_to_a_lookup_before_a_seek_is_ignored() -> None:
     """The caller's seek is newer."""
     states = states_with(None)
-    states.seek(TP, Reset(LATEST))
+    states.seek(TP, LATEST)
     ((lookup, _),) = begin_lookups(states, 0).resets
-    states.seek(TP, AtOffset(5))
+    states.seek(TP, PositionView(5))
     states.on_reset(lookup, TimedOffset(42), 0)
     assert states.states[TP].position == PositionView(5)
 
@@ -148,7 +141,7 @@ def test_a_damaged_set_is_fetched_once_more() -> None:
     with pytest.raises(PartitionFailed, match="seek to 3") as reported:
         collect(states, 9, 0, None)
     assert (reported.value.offset, reported.value.code) == (2, ErrorCode.CORRUPT_MESSAGE)
-    states.seek(TP, AtOffset(3))
+    states.seek(TP, PositionView(3))
     fetched(states, {TP: bytes(damaged)}, now_ms=2_000)
     assert len(collect(states, 9, 0, None)[TP]) == 1
 
@@ -181,7 +174,7 @@ def test_an_offset_beyond_the_end_of_the_log_is_an_error() -> None:
     response(states, planned, {TP: part(TP, damaged)})
     with pytest.raises(PartitionFailed, match=r"but the log ends at 100.*seek to 3"):
         collect(states, 9, 0, None)
-    states.seek(TP, AtOffset(3))
+    states.seek(TP, PositionView(3))
     fetched(states, {TP: damaged})  # the broker finds the offset by the same headers
     assert collect(states, 9, 0, None) == {}
     fetched(states, {TP: damaged})

@@ -28,7 +28,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch, plan_lookups
 from zkconsumer.fetch.core.positions import begin_lookups
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, AtOffset, PositionView, Reset
+from zkconsumer.fetch.core.starts import EARLIEST, PositionView
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.model import TopicPartition
 
@@ -158,7 +158,7 @@ def test_a_request_without_a_response_is_repeated_in_its_usual_size() -> None:
 def test_planning_does_not_change_the_state() -> None:
     """Plans are values: planning again gives the same until the requests are sent."""
     states = states_of(TP, TP1)
-    states.seek(TP1, Reset(EARLIEST))
+    states.seek(TP1, EARLIEST)
     state, other = states.states[TP], states.states[TP1]
     before = replace(state), replace(other)
     for _ in range(2):
@@ -224,7 +224,7 @@ def test_without_an_early_request_no_other_partition_is_requested() -> None:
         states = states_of(TP, TP1, settings=settings)
         planned = plan(states)
         if seeks:
-            states.seek(TP, AtOffset(3))
+            states.seek(TP, PositionView(3))
         assert not arriving(states, planned, {TP: ahead}).wanted
         assert states.states[TP1].requested is None
 
@@ -273,7 +273,7 @@ def test_a_broker_does_not_wait_while_a_partition_is_held_back() -> None:
 def test_a_broker_waits_briefly_while_a_position_is_looked_up() -> None:
     """That partition is about to be fetched as well."""
     states = states_of(TP, TP1)
-    states.seek(TP1, Reset(EARLIEST))
+    states.seek(TP1, EARLIEST)
     assert 0 < plan(states).max_wait_ms < 500
 
 
@@ -369,7 +369,7 @@ def test_an_inexact_leader_epoch_is_not_sent(exact: bool, named: int) -> None:
 def test_a_position_with_an_epoch_is_checked_first() -> None:
     """It may come from a very old commit."""
     states = states_of(TP)
-    states.seek(TP, AtOffset(7, leader_epoch=3))
+    states.seek(TP, PositionView(7, leader_epoch=3))
     assert not plan(states).wanted
     assert len(begin_lookups(states, 0).epochs) == 1
 
@@ -377,7 +377,7 @@ def test_a_position_with_an_epoch_is_checked_first() -> None:
 def test_lookups_wait_for_a_leader_and_for_their_pause() -> None:
     """Each lookup is sent once."""
     states = states_of(TP)
-    states.seek(TP, Reset(EARLIEST))
+    states.seek(TP, EARLIEST)
     states.see(view({}))
     assert not begin_lookups(states, 0).all()
     assert states.has_leaderless_partitions()

@@ -18,13 +18,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
-from zkconsumer.fetch.core.starts import (
-    EARLIEST,
-    LATEST,
-    AtOffset,
-    PositionView,
-    Reset,
-)
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView, Start
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 
@@ -97,7 +91,7 @@ class ResolverBench:
 
         self.shared.change(begin)
 
-    def seek(self, tp: TopicPartition, start: AtOffset | Reset) -> None:
+    def seek(self, tp: TopicPartition, start: Start) -> None:
         """Seek as the caller does."""
         self.shared.change(lambda states, _: states.seek(tp, start))
 
@@ -107,7 +101,7 @@ class ResolverBench:
 
     def doubt(self, tp: TopicPartition = TP) -> None:
         """Let a broker have reported that the offset is out of range."""
-        self.seek(tp, AtOffset(50))
+        self.seek(tp, PositionView(50))
         self.state(tp).phase = Phase.CHECKING_RANGE
 
 
@@ -123,8 +117,8 @@ def failing(error: Exception) -> Callable[[TopicPartition, int], OffsetOrCode]:
 def test_an_answered_lookup_is_sent_once() -> None:
     """It has the reader's isolation level; then there is nothing to do until a wakeup."""
     bench = ResolverBench(TP, TP1)
-    bench.seek(TP, Reset(EARLIEST))
-    bench.seek(TP1, Reset(LATEST))
+    bench.seek(TP, EARLIEST)
+    bench.seek(TP1, LATEST)
     assert bench.resolver.run_due_lookups() == 0
     assert bench.client.listed == [({TP: -2, TP1: -1}, 3_000, COMMITTED)]
     assert bench.state().position == bench.state(TP1).position == PositionView(7)
@@ -136,7 +130,7 @@ def test_a_response_without_an_offset_is_retried_after_a_pause() -> None:
     """No offset is made up."""
     bench = ResolverBench(TP)
     bench.client.offsets = lambda _tp, _time: TimedOffset(-1)
-    bench.seek(TP, Reset(LATEST))
+    bench.seek(TP, LATEST)
     assert bench.resolver.run_due_lookups() == 0
     assert len(bench.client.listed) == 1
     assert bench.state().position is None
@@ -148,7 +142,7 @@ def test_a_failed_lookup_is_due_when_its_pause_is_over(passed_ms: int) -> None:
     """Until then the remaining pause is how long the thread may sleep."""
     bench = ResolverBench(TP)
     bench.client.offsets = failing(ConnectionLost("gone"))
-    bench.seek(TP, Reset(EARLIEST))
+    bench.seek(TP, EARLIEST)
     assert bench.resolver.run_due_lookups() == 0
     bench.clock.advance(passed_ms)
     assert bench.resolver.run_due_lookups() == 100 - passed_ms
@@ -162,8 +156,8 @@ def test_the_time_out_grows_without_responses_and_is_then_reset() -> None:
     """It grows up to that of a request, even if only one partition got no response."""
     bench = ResolverBench(TP, TP1, request_timeout_ms=10_000)
     bench.client.offsets = failing(ConnectionLost("gone"))
-    bench.seek(TP, Reset(EARLIEST))
-    bench.seek(TP1, Reset(EARLIEST))
+    bench.seek(TP, EARLIEST)
+    bench.seek(TP1, EARLIEST)
 
     def take_turn() -> None:
         bench.clock.advance(5_000)
@@ -177,7 +171,7 @@ def test_the_time_out_grows_without_responses_and_is_then_reset() -> None:
     take_turn()
     bench.client.offsets = lambda _tp, _time: TimedOffset(7)
     take_turn()
-    bench.seek(TP, Reset(EARLIEST))
+    bench.seek(TP, EARLIEST)
     take_turn()
     assert [deadline for _, deadline, _ in bench.client.listed] == [
         3_000,
@@ -192,7 +186,7 @@ def test_the_time_out_never_exceeds_that_of_a_request() -> None:
     """This holds for the first lookup as well."""
     bench = ResolverBench(TP, request_timeout_ms=500)
     for _ in range(2):
-        bench.seek(TP, Reset(EARLIEST))
+        bench.seek(TP, EARLIEST)
         bench.resolver.run_due_lookups()
     assert [deadline for _, deadline, _ in bench.client.listed] == [500, 500]
 
@@ -201,7 +195,7 @@ def test_a_failed_lookup_refreshes_the_metadata(caplog: pytest.LogCaptureFixture
     """The connection may have failed because another broker leads now."""
     bench = ResolverBench(TP)
     bench.client.offsets = failing(ConnectionLost("gone"))
-    bench.seek(TP, Reset(EARLIEST))
+    bench.seek(TP, EARLIEST)
     bench.effects.refresh_metadata = False
     bench.resolver.run_due_lookups()
     assert bench.effects.refresh_metadata
@@ -213,7 +207,7 @@ def test_refused_credentials_are_raised_and_the_lookup_retried() -> None:
     bench = ResolverBench(TP)
     refusal = AuthenticationFailed("who are you?")
     bench.client.offsets = failing(refusal)
-    bench.seek(TP, Reset(EARLIEST))
+    bench.seek(TP, EARLIEST)
     bench.resolver.run_due_lookups()
     trouble = bench.state().trouble
     assert trouble is not None
@@ -225,11 +219,11 @@ def test_metadata_is_refreshed_for_partitions_without_a_leader() -> None:
     bench = ResolverBench(TP)
     third = TopicPartition("t", 2)
     bench.shared.change(lambda states, _: states.add([third]))
-    bench.seek(third, AtOffset(0))
+    bench.seek(third, PositionView(0))
     assert bench.resolver.run_due_lookups() == 1_000
     assert bench.metadata.updates == 1
     bench.client.offsets = failing(ConnectionLost("gone"))
-    bench.seek(TP, Reset(EARLIEST))
+    bench.seek(TP, EARLIEST)
     assert bench.resolver.run_due_lookups() == 0
     assert bench.resolver.run_due_lookups() == 100
     assert bench.metadata.updates == 2
@@ -285,7 +279,7 @@ def test_the_end_of_an_epoch_is_looked_up_with_a_new_leader() -> None:
     If the logs agree, reading continues.
     """
     bench = ResolverBench(TP)
-    bench.seek(TP, AtOffset(0))
+    bench.seek(TP, PositionView(0))
     bench.shared.change(lambda states, now_ms: fetched(states, {TP: batch(0, 3, epoch=1)}, now_ms))
     bench.shared.change(lambda states, _: states.see(view({TP: OTHER}, epoch=2)))
     bench.client.end = EpochEnd(1, 3)

@@ -1,8 +1,9 @@
 """How the partitions of a request share its response."""
 
 import sys
+from dataclasses import replace
 
-from zkconsumer.fetch.core.settings import FetchLimits
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shares import ResponseShares, Wanted, share_out, shares_of
 
 
@@ -35,12 +36,12 @@ def test_the_first_large_entry_is_requested_whatever_its_size() -> None:
     assert share_out(wanted, shares(1_000)) == {"a": 5_000, "c": 100}
 
 
-SETTINGS = FetchLimits(grown_bytes=400_000, max_bytes=1_000_000)
+SETTINGS = CoreFetchSettings(max_partition_bytes=100_000, grown_bytes=400_000, max_bytes=1_000_000)
 
 
 def with_hard_limits(needed: list[int], sharing: int) -> ResponseShares:
     """Return how the response of a broker without a limit for it is shared."""
-    return shares_of(SETTINGS, 100_000, needed, sharing, has_hard_bounds=True)
+    return shares_of(SETTINGS, needed, sharing, has_hard_bounds=True)
 
 
 def test_with_hard_limits_parts_are_equal() -> None:
@@ -64,7 +65,7 @@ def test_larger_entries_leave_half_of_a_hard_limit_to_the_others() -> None:
 
 def test_with_soft_limits_parts_have_their_usual_size() -> None:
     """The broker limits the response itself, however many partitions there are."""
-    soft = shares_of(SETTINGS, 100_000, [0, 9_000_000], 1_000, has_hard_bounds=False)
+    soft = shares_of(SETTINGS, [0, 9_000_000], 1_000, has_hard_bounds=False)
     assert soft == ResponseShares(100_000, 400_000, sys.maxsize)
-    small = shares_of(FetchLimits(max_bytes=5_000), 100_000, [0], 1, has_hard_bounds=False)
+    small = shares_of(replace(SETTINGS, max_bytes=5_000), [0], 1, has_hard_bounds=False)
     assert small.part_bytes == 5_000

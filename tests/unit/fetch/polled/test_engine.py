@@ -21,7 +21,7 @@ from zkconsumer.fetch.core.fetch_connection import NO_WAIT, FetchConnection, Wai
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
-from zkconsumer.fetch.core.starts import AtOffset, PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.net.in_flight import InFlight, Received
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchRequest, FetchResponse
@@ -112,7 +112,7 @@ class ConnectionBench:
         )
         self.shared.change(lambda states, _: states.see(view({TP: BROKER})))
         self.shared.change(lambda states, _: states.add([TP]))
-        self.shared.change(lambda states, _: states.seek(TP, AtOffset(0)))
+        self.shared.change(lambda states, _: states.seek(TP, PositionView(0)))
 
 
 def test_a_connection_is_opened_and_then_used_for_fetches() -> None:
@@ -133,7 +133,7 @@ def test_a_partition_left_out_of_a_response_pauses_alone() -> None:
     bench = ConnectionBench(response(batch(0, 2)), response(batch(2, 3)))
     bench.shared.change(lambda states, _: states.see(view({TP: BROKER, TP1: BROKER})))
     bench.shared.change(lambda states, _: states.add([TP1]))
-    bench.shared.change(lambda states, _: states.seek(TP1, AtOffset(0)))
+    bench.shared.change(lambda states, _: states.seek(TP1, PositionView(0)))
     bench.effects.clear()
     bench.connection.turn()
     bench.connection.turn()
@@ -190,7 +190,7 @@ def test_an_early_request_at_a_wrong_offset_is_repeated() -> None:
         bench.connection.turn()
         bench.connection.turn()
         if back:
-            bench.shared.change(lambda states, _: states.seek(TP, AtOffset(1)))
+            bench.shared.change(lambda states, _: states.seek(TP, PositionView(1)))
         bench.clock.advance(1_000)
         assert bench.connection.turn() == NO_WAIT
         assert bench.shared.counters.fetched_records == (2 if back else 0)

@@ -15,7 +15,7 @@ from tests.support.polled import (
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.starts import AtOffset
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.collecting import MOST_MS, gathering_wait_ms
 
 
@@ -102,6 +102,6 @@ def test_brokers_respond_about_new_partitions_at_once() -> None:
 def test_a_seek_starts_no_such_wait() -> None:
     """Only an assignment does, so later polls keep their latency."""
     states = states_of(TP, TP1)
-    states.seek(TP, AtOffset(5))
+    states.seek(TP, PositionView(5))
     response(states, plan(states), {TP: part(TP, batch(5, 1))})
     assert remaining_ms(states) == 0

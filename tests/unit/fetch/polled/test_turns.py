@@ -23,7 +23,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, PartitionFailed, TopicAuthorizationFailed
 from zkconsumer.fetch.core import completed
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.starts import AtOffset, PositionView
+from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.collecting import Before, Taken, collect, put_back
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch
@@ -104,7 +104,7 @@ def test_a_seek_drops_buffered_records_and_responses_in_flight() -> None:
     states = states_of(TP)
     fetched(states, {TP: batch(0, 2)})
     planned = plan(states)
-    states.seek(TP, AtOffset(7))
+    states.seek(TP, PositionView(7))
     respond(states, planned, {TP: part(TP, batch(2, 2))})
     assert take(states) == {}
     assert position_of(states) == PositionView(7)
@@ -137,7 +137,7 @@ def test_an_error_is_raised_after_the_records_before_it() -> None:
     assert take(states) == {TP: [2]}
     with pytest.raises(PartitionFailed):
         take(states)
-    states.seek(TP1, AtOffset(4))
+    states.seek(TP1, PositionView(4))
     assert take(states) == {}
     fetched(states, {TP1: batch(4, 1)})
     assert take(states) == {TP1: [4]}
