@@ -10,7 +10,6 @@ Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``Kafka
 import contextlib
 import logging
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -53,23 +52,6 @@ log = logging.getLogger(__name__)
 _Yielded = Iterator[RangePart | LostRange]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _ReaderContext:
-    """Hold what all ranges of one reader share.
-
-    Attributes:
-        client: finds leaders, and keeps the connections.
-        settings: sizes, times and retries.
-        clock: for time limits of retries and lookups.
-        pause: waits for a number of milliseconds.
-    """
-
-    client: ClusterClient
-    settings: RangeSettings
-    clock: Clock
-    pause: Callable[[int], None]
-
-
 class RangeReader:
     """Read ranges of offsets. Thread: one per range; several ranges may be read at once.
 
@@ -95,9 +77,10 @@ class RangeReader:
         clock: Clock | None = None,
         pause: Callable[[int], None] = wait_ms,
     ) -> None:
-        self._context = _ReaderContext(
-            client=client, settings=settings, clock=clock or SystemClock(), pause=pause
-        )
+        self.client = client
+        self.settings = settings
+        self.clock = clock or SystemClock()
+        self.pause = pause
 
     def read(
         self, wanted: OffsetRange, *, leader: Broker | None = None
@@ -122,7 +105,7 @@ class RangeReader:
             AuthenticationFailed: broker and client don't authenticate each other.
             UnsupportedVersion: a broker shares no protocol version with the client.
         """
-        reading = _RangeReading(wanted, self._context, leader)
+        reading = _RangeReading(wanted, self, leader)
         with contextlib.closing(reading):
             while not reading.is_done:
                 for part in reading.turn():
@@ -138,9 +121,9 @@ class _PooledConnections:
         is_reused: whether the current connection is from the pool, and has had no response yet.
     """
 
-    def __init__(self, context: _ReaderContext) -> None:
-        self._pool = context.client.connections
-        self._timeout_ms = context.settings.timeout_ms
+    def __init__(self, reader: RangeReader) -> None:
+        self._pool = reader.client.connections
+        self._timeout_ms = reader.settings.timeout_ms
         self._taken: list[NegotiatedConnection] = []
         self.is_reused = False
 
@@ -169,20 +152,20 @@ class _PooledConnections:
 class _RangeReading:
     """Read one range."""
 
-    def __init__(self, wanted: OffsetRange, context: _ReaderContext, leader: Broker | None) -> None:
+    def __init__(self, wanted: OffsetRange, reader: RangeReader, leader: Broker | None) -> None:
         self._wanted = wanted
-        self._context = context
-        self._bounds = RangeBounds(wanted, context.settings)
-        self._losses = RangeLosses(wanted, context.settings)
-        self._tries = Tries(wanted.topic_partition, context.settings, context.clock, context.pause)
-        self._connections = _PooledConnections(context)
-        self._fetching = context.settings.of_core()
+        self._reader = reader
+        self._bounds = RangeBounds(wanted, reader.settings)
+        self._losses = RangeLosses(wanted, reader.settings)
+        self._tries = Tries(wanted.topic_partition, reader.settings, reader.clock, reader.pause)
+        self._connections = _PooledConnections(reader)
+        self._fetching = reader.settings.of_core()
         # Brokers wait in real time, whatever clock limits the retries.
         self._clock = SystemClock()
         self._shared = SharedFetchState(PartitionStates(self._fetching), self._clock, self._follow)
         # The reader finds the leader itself, before its next step.
         self._resolver = PositionResolver(
-            self._shared, context.client, lambda: None, self._fetching, self._clock
+            self._shared, reader.client, lambda: None, self._fetching, self._clock
         )
         self._line: FetchConnection | None = None
         # Brokers' throttle times apply to the next connection to them as well.
@@ -280,14 +263,14 @@ class _RangeReading:
             # Not expected: a range always has something to request. This must not loop forever.
             yield from self._failed("there is nothing to request")
         elif wait.duration_ms:
-            self._context.pause(wait.duration_ms)
+            self._reader.pause(wait.duration_ms)
 
     def _unpack(self, packed: PackedSet) -> _Yielded:
         """Unpack the next piece of a set."""
         state = self._state
         source, suspect_offset = packed.requested.broker, state.suspect_offset
         unpacked = unpack_piece(
-            packed, self._offset, self._fetching, self._context.settings.unpacked_bytes
+            packed, self._offset, self._fetching, self._reader.settings.unpacked_bytes
         )
         self._shared.change(
             lambda states, now_ms: states.unpacked(packed.requested, unpacked, now_ms)
@@ -314,7 +297,7 @@ class _RangeReading:
         if self._line is not None:
             self._line.send_early()
         end = min(chunk.end.offset, self._wanted.until_offset)
-        yield from parts_of(chunk.records, end, self._context.settings.part_bytes)
+        yield from parts_of(chunk.records, end, self._reader.settings.part_bytes)
 
     def _take(self, states: PartitionStates, _: int) -> None:
         state = self._state
@@ -345,7 +328,7 @@ class _RangeReading:
             return
         if state.source is None or state.needed_bytes:
             return
-        now_ms = self._context.clock.now_ms()
+        now_ms = self._reader.clock.now_ms()
         next_offset = self._losses.pass_gap(offset, self._log_end(), now_ms)
         if next_offset > offset:
             self._go_to(next_offset)
@@ -357,7 +340,7 @@ class _RangeReading:
         end = readable_end(
             high_watermark=state.high_watermark,
             last_stable_offset=state.last_stable,
-            isolation=self._context.settings.isolation,
+            isolation=self._reader.settings.isolation,
         )
         return state.high_watermark if end is None else end
 
@@ -398,7 +381,7 @@ class _RangeReading:
             text = f"Fetch: offset {offset} reported out of range, but the log is [{start}, {end}]"
             yield from self._failed(text)
             return
-        lost = self._losses.on_edges(offset, start, end, self._context.clock.now_ms())
+        lost = self._losses.on_edges(offset, start, end, self._reader.clock.now_ms())
         yield from self._give_up_absent(lost)
 
     def _on_failure(self, error: ZkConsumerError) -> _Yielded:
@@ -427,25 +410,26 @@ class _RangeReading:
             yield lost
 
     def _find_leader(self) -> _Yielded:
-        tp, unknown = self._wanted.topic_partition, self._tries.start_lookup()
+        tp = self._wanted.topic_partition
         try:
-            timeout_ms = self._context.settings.timeout_ms
-            view = self._context.client.view({tp.topic}, timeout_ms=timeout_ms)
+            timeout_ms = self._reader.settings.timeout_ms
+            view = self._reader.client.view({tp.topic}, timeout_ms=timeout_ms)
         except LocalProtocolError:
             raise
         except (TransportError, ProtocolError) as error:
+            self._tries.looked_up(is_unknown=False)
             yield from self._failed(str(error), error)
             return
         self._see(view)
-        if tp in view.leaders:
-            return
         code = view.errors.get(tp.topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if tp in view.leaderless or code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        is_listed = tp in view.leaders or tp in view.leaderless
+        is_unknown = not is_listed and code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self._tries.looked_up(is_unknown=is_unknown)
+        if is_unknown:
+            yield from self._failed("the cluster does not have that partition (any more)")
+        elif tp not in view.leaders:
             code = view.leaderless.get(tp, code)
             yield from self._failed(f"it has no leader: {error_name(code)}")
-            return
-        unknown()
-        yield from self._failed("the cluster does not have that partition (any more)")
 
     def _forget_leader(self) -> None:
         self._let_go()

@@ -47,17 +47,12 @@ class Tries:
         """Reset the count of failures after progress."""
         self._failures = 0
 
-    def start_lookup(self) -> Callable[[], None]:
-        """Start a metadata lookup; return a callback for "no such partition".
-
-        If no broker responds, the partition is not known to be missing.
-        """
-        since_ms, self._unknown_since_ms = self._unknown_since_ms, None
-
-        def unknown() -> None:
-            self._unknown_since_ms = self._clock.now_ms() if since_ms is None else since_ms
-
-        return unknown
+    def looked_up(self, *, is_unknown: bool) -> None:
+        """Record a metadata lookup; if no broker responds, the partition is not unknown."""
+        if not is_unknown:
+            self._unknown_since_ms = None
+        elif self._unknown_since_ms is None:
+            self._unknown_since_ms = self._clock.now_ms()
 
     def rest(self) -> None:
         """Pause for the longest retry interval."""

@@ -364,12 +364,15 @@ class FetchConnection:
         partitions: int,
         duration_ms: int,
     ) -> None:
-        enough_bytes = self._settings.unpacked_bytes or 2 * self._settings.max_bytes
+        settings = self._settings
+        enough_bytes = settings.unpacked_bytes or 2 * settings.max_bytes
+        # Of each partition, whatever the others took.
+        least_bytes = settings.unpacked_bytes or settings.max_partition_bytes
         size_bytes = records = 0
         for requested, part in sets:
             if not self._counts(requested):
                 continue
-            unpacked = self._unpack(requested, part, enough_bytes)
+            unpacked = unpack(requested, part, settings, max(enough_bytes, least_bytes))
             enough_bytes -= 0 if unpacked.chunk is None else unpacked.chunk.memory_bytes
             size_bytes += unpacked.wire_bytes
             records += unpacked.count
@@ -379,26 +382,14 @@ class FetchConnection:
     def _counts(self, requested: PartitionRequest) -> bool:
         return self._shared.read(lambda states: states.counts(requested))
 
-    def _unpack(
-        self, requested: PartitionRequest, part: FetchedPartition, enough_bytes: int
-    ) -> Unpacked:
-        least_bytes = self._least_unpacked_bytes()
-        return unpack(requested, part, self._settings, max(enough_bytes, least_bytes))
-
-    def _least_unpacked_bytes(self) -> int:
-        """Return the minimum to unpack of one partition, whatever the others took."""
-        return self._settings.unpacked_bytes or self._settings.max_partition_bytes
-
     def _transfer(
         self, requested: PartitionRequest, part: FetchedPartition, unpacked: Unpacked
     ) -> None:
-        def take(states: PartitionStates, now_ms: int) -> None:
-            states.arrived(((requested, part, unpacked),), now_ms)
-
         self._shared.count(
             Counters(fetched_bytes=unpacked.wire_bytes, fetched_records=unpacked.count)
         )
-        self._shared.change(take)
+        arrived = requested, part, unpacked
+        self._shared.change(lambda states, now_ms: states.arrived((arrived,), now_ms))
 
     def _lost(self, error: ZkConsumerError, *, was_connected: bool) -> None:
         """Reconnect, at once after the first failure: brokers close idle connections."""
