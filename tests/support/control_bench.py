@@ -16,7 +16,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.recording_observer import RecordingObserver
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
-from zkconsumer.connector.assembly import ConnectorComponents, Streaming
+from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
@@ -278,13 +278,10 @@ def parts_of(
         control=member.control,
         control_scope=scopes.get("control_scope") or ThreadScope(member.consumer_id),
         fetch_scope=scopes.get("fetch_scope") or ThreadScope(member.consumer_id),
-        streaming=Streaming(
-            clock=clock,
-            gate=member.gate,
-            delivery=member.delivery,
-            poison=RAISE,
-            budget=ByteBudget(1 << 26),
-        ),
+        gate=member.gate,
+        delivery=member.delivery,
+        poison=RAISE,
+        budget=ByteBudget(1 << 26),
         offsets=OffsetSide(store=member.offsets, unguarded=member.offsets),
         fork_guard=ForkGuard(member.consumer_id),
         listener=member.listener,

@@ -11,7 +11,6 @@ from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.forking import ForkGuard
 from zkconsumer.membership.zookeeper.configured import (
-    MemberContext,
     OpenZookeeperSession,
     configured_member,
     member_context,
@@ -36,26 +35,18 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Streaming:
-    """The components that the streams of a connector share."""
-
-    clock: Clock
-    gate: DeliveryGate
-    delivery: Delivery
-    poison: PoisonPolicy
-    budget: ByteBudget
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorComponents:
-    """The components of a connector that its public class uses."""
+    """The components of a connector that its public class and its streams use."""
 
     consumer_id: str
     store: ZkStore
     control: ControlThread
     control_scope: ThreadScope
     fetch_scope: ThreadScope
-    streaming: Streaming
+    gate: DeliveryGate
+    delivery: Delivery
+    poison: PoisonPolicy
+    budget: ByteBudget
     offsets: OffsetSide
     fork_guard: ForkGuard
     listener: ListenerCalls
@@ -131,7 +122,12 @@ def _wire(
         observers=(measuring, *observers),
         security=security,
     )
-    streaming = _streaming(context)
+    poison = PoisonPolicy.of(
+        config.poison_policy,
+        config.poison_dead_letter_file,
+        clock=clock,
+        observation=context.observation,
+    )
     fetch_scope = ThreadScope(consumer_id)
     fetching = wire_fetching(
         config,
@@ -150,26 +146,13 @@ def _wire(
         control=member.control,
         control_scope=ThreadScope(consumer_id),
         fetch_scope=fetch_scope,
-        streaming=streaming,
+        gate=context.gate,
+        delivery=Delivery(config.delivery),
+        poison=poison,
+        budget=ByteBudget(config.queued_max_bytes),
         offsets=context.offsets,
         fork_guard=context.fork_guard,
         listener=member.listener,
         measuring=measuring,
         clock=clock,
-    )
-
-
-def _streaming(context: MemberContext) -> Streaming:
-    config, clock = context.config, context.clock
-    return Streaming(
-        clock=clock,
-        gate=context.gate,
-        delivery=Delivery(config.delivery),
-        poison=PoisonPolicy.of(
-            config.poison_policy,
-            config.poison_dead_letter_file,
-            clock=clock,
-            observation=context.observation,
-        ),
-        budget=ByteBudget(config.queued_max_bytes),
     )

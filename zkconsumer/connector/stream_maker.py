@@ -29,7 +29,7 @@ class StreamMaker:
 
     def new_queues(self, count: int) -> tuple[StreamQueue, ...]:
         """Return `count` empty queues that share the connector's byte budget."""
-        max_chunks, budget = self._config.queued_max_message_chunks, self._parts.streaming.budget
+        max_chunks, budget = self._config.queued_max_message_chunks, self._parts.budget
         return tuple(new_chunk_queue(max_chunks, budget) for _ in range(count))
 
     def new_streams(
@@ -47,33 +47,23 @@ class StreamMaker:
             key_decoder: see ``MessageAndMetadata``.
             value_decoder: the same.
         """
-        streams: list[KafkaStream[K, V]] = []
+        parts, streams = self._parts, list[KafkaStream[K, V]]()
         for number, queue in enumerate(queues):
-            stream = self._new_stream(queue, key_decoder, value_decoder, self._name(topic, number))
-            self._parts.measuring.add_stream(MeasuredStream(topic, number, queue, stream))
+            stream = KafkaStream(
+                queue,
+                clock=parts.clock,
+                timeout_ms=self._config.consumer_timeout_ms,
+                key_decoder=key_decoder,
+                value_decoder=value_decoder,
+                gate=parts.gate,
+                delivery=parts.delivery,
+                commit_ahead=self._commit_ahead,
+                poison=parts.poison,
+                name=self._name(topic, number),
+            )
+            parts.measuring.add_stream(MeasuredStream(topic, number, queue, stream))
             streams.append(stream)
         return streams
-
-    def _new_stream(
-        self,
-        queue: StreamQueue,
-        key_decoder: Decoder[K] | None,
-        value_decoder: Decoder[V] | None,
-        name: str,
-    ) -> KafkaStream[K, V]:
-        shared = self._parts.streaming
-        return KafkaStream(
-            queue,
-            clock=shared.clock,
-            timeout_ms=self._config.consumer_timeout_ms,
-            key_decoder=key_decoder,
-            value_decoder=value_decoder,
-            gate=shared.gate,
-            delivery=shared.delivery,
-            commit_ahead=self._commit_ahead,
-            poison=shared.poison,
-            name=name,
-        )
 
     def _name(self, topic: str | None, number: int) -> str:
         of = "a filter" if topic is None else shown(topic)

@@ -102,7 +102,7 @@ def test_a_member_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         parts.offsets.store,
     )
     assert world.mailbox is member.control.mailbox is parts.control.mailbox
-    assert parts.streaming.delivery is Delivery.SCALA
+    assert parts.delivery is Delivery.SCALA
     parts.close(1_000)
 
 
@@ -117,7 +117,7 @@ def test_the_threads_of_a_connector_carry_its_name() -> None:
 def test_streams_deliver_for_the_configured_share_of_a_session() -> None:
     """With a suspect session, delivery stops after ``zookeeper.silence.percent`` of it."""
     parts = assembled(zookeeper_silence_percent=50)
-    gate = parts.streaming.gate
+    gate = parts.gate
     gate.suspect()
     CLOCK.advance(parts.session_timeout_ms // 2 - 1)
     assert not gate.is_shut()
@@ -396,11 +396,11 @@ def test_poison_messages_are_written_to_the_configured_file(tmp_path: Path) -> N
         observers=(Listening(),),
     )
     error = PartitionFailed(T0, 5, "bad checksum")
-    parts.streaming.poison.handle(Poison(T0, 5, 6, error))
+    parts.poison.handle(Poison(T0, 5, 6, error))
     assert json.loads(file.read_text())["time"] == "2017-07-14T02:40:00.000+00:00"
     assert MessagePoisoned(T0, 5, 6, "dead_letter", str(error)) in events
-    assert parts.streaming.clock is parts.clock is clock
-    assert parts.streaming.budget.limit_bytes == 12_345_678
+    assert parts.clock is clock
+    assert parts.budget.limit_bytes == 12_345_678
     parts.close(1_000)
 
 
