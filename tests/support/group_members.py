@@ -8,7 +8,7 @@ from typing import Self
 
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
-from zkconsumer.membership.coordinator.assembly import MemberEnvironment, build_member
+from zkconsumer.membership.coordinator.assembly import build_member
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
 from zkconsumer.membership.coordinator.polled.member import GroupMember
@@ -103,15 +103,13 @@ class MemberInTest:
         self.cluster = cluster
         threads = build_member(
             GroupTerms(group_id=group_id, settings=settings),
-            MemberEnvironment(
-                dialer=dialer,
-                cluster=cluster,
-                wake=self.wakeup.set,
-                request_timeout_ms=request_timeout_ms,
-                on_group_topics=self.group_topics.append,
-                clock=SystemClock(),
-                random=random.random,
-            ),
+            dialer=dialer,
+            cluster=cluster,
+            wake=self.wakeup.set,
+            request_timeout_ms=request_timeout_ms,
+            on_group_topics=self.group_topics.append,
+            clock=SystemClock(),
+            random=random.random,
         )
         self.member = GroupMember(
             threads,

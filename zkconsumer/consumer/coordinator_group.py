@@ -11,7 +11,7 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.session import PollSession
-from zkconsumer.membership.coordinator.assembly import MemberEnvironment, build_member
+from zkconsumer.membership.coordinator.assembly import build_member
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
 from zkconsumer.membership.coordinator.polled.member import GroupMember
@@ -65,15 +65,13 @@ def coordinator_member(  # noqa: PLR0913 - one part a line, all by name
             settings=group_settings_of(config),
             rack_id=config.client_rack or None,
         ),
-        MemberEnvironment(
-            dialer=dialer,
-            cluster=client,
-            wake=wake,
-            request_timeout_ms=config.request_timeout_ms,
-            on_group_topics=session.watch_for_group,
-            clock=clock,
-            random=random.random,
-        ),
+        dialer=dialer,
+        cluster=client,
+        wake=wake,
+        request_timeout_ms=config.request_timeout_ms,
+        on_group_topics=session.watch_for_group,
+        clock=clock,
+        random=random.random,
     )
     return GroupMember(
         threads,

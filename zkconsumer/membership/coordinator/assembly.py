@@ -22,30 +22,6 @@ from zkconsumer.scope import ThreadScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberEnvironment:
-    """The collaborators that a consumer passes to its member.
-
-    Attributes:
-        dialer: opens connections to brokers.
-        cluster: finds the coordinator, and the topics that a leader assigns.
-        wake: wakes the caller's thread. Thread: any.
-        request_timeout_ms: ``request.timeout.ms``; also limits asynchronous commits.
-        on_group_topics: called with the topics of all members when we assign partitions, and with
-            none when we no longer do: they must be watched, too. Thread: one of the member's.
-        clock: the time.
-        random: returns numbers in [0, 1).
-    """
-
-    dialer: Dialer
-    cluster: CoordinatorFinder
-    wake: Callable[[], None]
-    request_timeout_ms: int
-    on_group_topics: Callable[[frozenset[str]], None]
-    clock: Clock
-    random: Callable[[], float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberThreads:
     """A member that is ready to run: its two threads, and what they share with the caller."""
 
@@ -66,8 +42,29 @@ class MemberThreads:
         self.join.stop()
 
 
-def build_member(terms: GroupTerms, environment: MemberEnvironment) -> MemberThreads:
+def build_member(  # noqa: PLR0913 - each is another part of the consumer
+    terms: GroupTerms,
+    *,
+    dialer: Dialer,
+    cluster: CoordinatorFinder,
+    wake: Callable[[], None],
+    request_timeout_ms: int,
+    on_group_topics: Callable[[frozenset[str]], None],
+    clock: Clock,
+    random: Callable[[], float],
+) -> MemberThreads:
     """Wire up a member; start nothing.
+
+    Args:
+        terms: the group, and the settings of membership in it.
+        dialer: opens connections to brokers.
+        cluster: finds the coordinator, and the topics that a leader assigns.
+        wake: wakes the caller's thread. Thread: any.
+        request_timeout_ms: ``request.timeout.ms``; also limits asynchronous commits.
+        on_group_topics: called with the topics of all members when we assign partitions, and with
+            none when we no longer do: they must be watched, too. Thread: one of the member's.
+        clock: the time.
+        random: returns numbers in [0, 1).
 
     Raises:
         ConfigError: a strategy does not exist.
@@ -75,26 +72,24 @@ def build_member(terms: GroupTerms, environment: MemberEnvironment) -> MemberThr
     problem = requests.strategies_problem(terms.settings.strategies)
     if problem is not None:
         raise ConfigError(problem)
-    clock, cluster = environment.clock, environment.cluster
-    caller = Caller(clock, environment.wake)
-    orders = GroupOrders(CoordinatorConnection(environment.dialer))
-    steps = JoinSteps(CoordinatorConnection(environment.dialer))
+    caller = Caller(clock, wake)
+    orders = GroupOrders(CoordinatorConnection(dialer))
+    steps = JoinSteps(CoordinatorConnection(dialer))
     session = MemberSession(
-        terms, clock=clock, random=environment.random, orders=orders, steps=steps, caller=caller
+        terms, clock=clock, random=random, orders=orders, steps=steps, caller=caller
     )
     jobs = OffsetJobs(session, caller, orders)
-    timeout_ms = environment.request_timeout_ms
     return MemberThreads(
         jobs=jobs,
         orders=orders,
         caller=caller,
-        group=GroupThread(jobs, orders, caller, cluster, request_timeout_ms=timeout_ms),
+        group=GroupThread(jobs, orders, caller, cluster, request_timeout_ms=request_timeout_ms),
         join=JoinThread(
             session,
             steps,
             caller,
             cluster,
-            request_timeout_ms=timeout_ms,
-            on_group_topics=environment.on_group_topics,
+            request_timeout_ms=request_timeout_ms,
+            on_group_topics=on_group_topics,
         ),
     )
