@@ -89,11 +89,6 @@ class PartitionClaim(Progress):
         self.topic_czxid: int | None = None
         self.halted = False
 
-    @property
-    def progress(self) -> Progress:
-        """The fields that change with every message, as the native core has them."""
-        return self
-
     def __repr__(self) -> str:
         return (
             f"PartitionClaim({self.topic_partition}, active={self.active}, "

@@ -87,7 +87,10 @@ class NativeDelegate:
             has_hard_bounds: whether the broker has no limit for the whole response.
         """
         parts = [part for part in self.partitions.in_turn() if part.claim.active]
-        self.unsupported |= {part.claim for part in parts if _is_damaged(part)}
+        for part in parts:
+            packed = part.state.packed
+            if packed is not None and packed.records.misplaced is not None:
+                self.unsupported.add(part.claim)
         if not all(self.can_fill(part.claim.sink) for part in parts):
             return None
         shares = self.partitions.shares(has_hard_bounds=has_hard_bounds)
@@ -95,7 +98,11 @@ class NativeDelegate:
         if any(has_capacity(sink) for sink in large):
             return None
         kept = {part.claim.sink for part in parts if self._holds_up(part)} | large
-        delegated = [part for part in parts if part.claim.sink not in kept and _is_supported(part)]
+        delegated = [
+            part
+            for part in parts
+            if part.claim.sink not in kept and part.state.may_fetch and part.pending is None
+        ]
         if not delegated:
             return None
         others_wait = len(delegated) < sum(part.is_ready or part.is_waiting for part in parts)
@@ -172,15 +179,6 @@ def _refusal(part: StreamPartition, back: Returned) -> FetchedPartition:
         high_watermark=-1,
         records=memoryview(b""),
     )
-
-
-def _is_damaged(part: StreamPartition) -> bool:
-    packed = part.state.packed
-    return packed is not None and packed.records.misplaced is not None
-
-
-def _is_supported(part: StreamPartition) -> bool:
-    return part.state.may_fetch and part.pending is None
 
 
 def _large_sinks(parts: Iterable[StreamPartition], part_bytes: int) -> set[ChunkSink]:

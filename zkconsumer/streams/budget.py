@@ -32,23 +32,19 @@ class ByteBudget:
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self._queues: list[object] = []
-        self._listeners: list[Callable[[], None]] = []
+        self._queues: list[Callable[[], None]] = []
 
     @property
     def share_bytes(self) -> int:
         """The bytes each queue may use: the limit divided by the number of queues, at least 1."""
         return max(1, self.limit_bytes // max(1, len(self._queues)))
 
-    def enter(self, queue: object, on_change: Callable[[], None] | None = None) -> None:
+    def enter(self, on_change: Callable[[], None]) -> None:
         """Add a queue, for as long as the budget lives. Thread: any.
 
         Args:
-            queue: the queue.
             on_change: called at once, and whenever the shares have become smaller.
         """
-        self._queues.append(queue)
-        if on_change is not None:
-            self._listeners.append(on_change)
-        for listener in list(self._listeners):
+        self._queues.append(on_change)
+        for listener in list(self._queues):
             listener()

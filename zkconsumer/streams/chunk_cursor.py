@@ -171,7 +171,7 @@ class PythonChunkCursor(Generic[K, V]):
         if chunk is not None:
             origin, consumes_delivered = self._origin, self._consumes_delivered
             # Any: its fields change meanwhile, which the type checker would rule out.
-            progress: Any = chunk.claim.progress
+            progress: Any = chunk.claim
             lease, now_s = self._lease, self._lease.now_s
             blank, kind = object.__new__, MessageAndMetadata
             progress.consumed_offset = progress.delivered_offset

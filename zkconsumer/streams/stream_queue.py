@@ -67,7 +67,7 @@ class StreamQueue:
         self._budget = budget
         self._on_change: Callable[[], None] | None = None
         if budget is not None:
-            budget.enter(self, self._take_share)
+            budget.enter(self._take_share)
 
     def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """See ``ChunkSink``."""

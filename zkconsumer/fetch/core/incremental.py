@@ -84,11 +84,6 @@ class FetchSessionState:
         self._known: dict[TopicPartition, Terms] = {}
         self._topic_ids: dict[str, bytes] = {}
 
-    @property
-    def session_id(self) -> int:
-        """The broker's id of the session; 0: there is none."""
-        return self._session_id
-
     def next(
         self,
         wanted: Mapping[TopicPartition, PartitionRequest],
