@@ -114,6 +114,9 @@ class NoSink:
         """Fail: no error is expected."""
         raise AssertionError from error
 
+    def discard_inactive(self) -> None:
+        """Do nothing: there is no queue."""
+
 
 class Simulation:
     """One fetcher, its broker and its streams."""

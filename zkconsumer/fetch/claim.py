@@ -149,7 +149,7 @@ class Chunk:
 
 
 class ChunkSink(Protocol):
-    """Bounded queue of chunks, as its producers see it."""
+    """Bounded queue of chunks, as its producers and the owner of its claims see it."""
 
     def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """Queue the chunk, or return False at once if the queue is full.
@@ -169,4 +169,8 @@ class ChunkSink(Protocol):
 
     def fail(self, error: ZkConsumerError) -> None:
         """Have the stream raise this error after the queued chunks. Thread: any."""
+        ...
+
+    def discard_inactive(self) -> None:
+        """Free the chunks of claims that were given up. Thread: any."""
         ...

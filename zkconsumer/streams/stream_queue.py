@@ -45,10 +45,6 @@ class OwnedQueue(ChunkSink, Protocol):
         """See ``StreamQueue``."""
         ...
 
-    def discard_inactive(self) -> None:
-        """See ``StreamQueue``."""
-        ...
-
 
 class StreamQueue:
     """A bounded queue of chunks (Kafka's ``BlockingQueue[FetchedDataChunk]``).
@@ -92,7 +88,7 @@ class StreamQueue:
         return free_bytes
 
     def fail(self, error: ZkConsumerError) -> None:
-        """Have the stream raise this error after the queued chunks. Thread: any."""
+        """See ``ChunkSink``."""
         self._store.add(Failed(error), None, 0)
         self._notify()
 
@@ -152,7 +148,7 @@ class StreamQueue:
         self._store.release(chunk)
 
     def discard_inactive(self) -> None:
-        """Free the chunks of claims that were given up. Thread: any."""
+        """See ``ChunkSink``."""
         for item in self._store.named_items():
             if isinstance(item, Chunk) and not item.claim.active:
                 item.records = ()

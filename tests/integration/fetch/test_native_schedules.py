@@ -90,7 +90,7 @@ class Schedule:
             before.active = False
             self.manager.wake()
             if self.rng.random() < 0.7:
-                before.sink.discard_inactive()  # type: ignore[attr-defined]
+                before.sink.discard_inactive()
         offset = self.read[tp]
         claim = self.claims[tp] = PartitionClaim(tp, self.rng.choice(self.queues), offset)
         self.manager.add([(claim, offset)])

@@ -17,14 +17,14 @@ class FailureQueue:
         self._notify = notify
 
     def fail(self, error: ZkConsumerError) -> None:
-        """See ``OwnedQueue``."""
+        """See ``ChunkSink``."""
         self._notify(error)
 
     def close(self) -> None:
         """See ``OwnedQueue``: a closing caller gets a reply instead."""
 
     def discard_inactive(self) -> None:
-        """See ``OwnedQueue``."""
+        """See ``ChunkSink``."""
 
     def free_bytes(self, on_capacity: Callable[[], None]) -> int:
         """See ``ChunkSink``: always none."""

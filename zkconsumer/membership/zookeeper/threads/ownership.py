@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.membership.zookeeper.threads.commits import consumed_offset, handed_over_offset
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.stream_queue import OwnedQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class OwnedClaims:
 
     def __init__(self, rule: PositionRule = CONSUMED) -> None:
         self._rule = rule
-        self._claims: dict[TopicPartition, tuple[PartitionClaim, OwnedQueue]] = {}
+        self._claims: dict[TopicPartition, PartitionClaim] = {}
         self._leaving: dict[TopicPartition, PartitionClaim] = {}
         self._last: dict[TopicPartition, PartitionClaim] = {}
         self._refused: set[TopicPartition] = set()
@@ -53,7 +52,7 @@ class OwnedClaims:
     def open(
         self,
         tp: TopicPartition,
-        queue: OwnedQueue,
+        sink: ChunkSink,
         committed_offset: int | None,
         session_id: int,
         topic_czxid: int | None = None,
@@ -63,7 +62,7 @@ class OwnedClaims:
         A partition that comes back is read on from its old position (see ``PositionRule``), unless
         another member has committed for it, or its topic was created again.
         """
-        claim = PartitionClaim(tp, queue, committed_offset)
+        claim = PartitionClaim(tp, sink, committed_offset)
         claim.topic_czxid = topic_czxid
         leaving, last = self._leaving.pop(tp, None), self._last.pop(tp, None)
         before = last if self._rule.after_release else leaving
@@ -76,7 +75,7 @@ class OwnedClaims:
             claim.consumed_offset = committed_offset if position is None else position
         self._refused.discard(tp)
         self._session_id = session_id
-        self._claims[tp] = (claim, queue)
+        self._claims[tp] = claim
         if session_id in self._fenced_ids:
             # The session ended a moment ago, on the client's thread: its event is in the mailbox.
             claim.active = False
@@ -91,18 +90,15 @@ class OwnedClaims:
     def revoke(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
         """Stop delivering these partitions; return their claims, which keep their offsets."""
         revoked: list[PartitionClaim] = []
-        queues: set[OwnedQueue] = set()
         for tp in partitions:
             self._refused.discard(tp)
-            entry = self._claims.pop(tp, None)
-            if entry is not None:
-                claim, queue = entry
+            claim = self._claims.pop(tp, None)
+            if claim is not None:
                 claim.active = False
                 self._last[tp] = claim
                 revoked.append(claim)
-                queues.add(queue)
-        for queue in queues:
-            queue.discard_inactive()
+        for sink in {claim.sink for claim in revoked}:
+            sink.discard_inactive()
         return revoked
 
     def revoke_all(self) -> list[PartitionClaim]:
@@ -135,7 +131,7 @@ class OwnedClaims:
         """Stop delivering what was claimed in this session, which has ended. Thread: any."""
         self._fenced_ids.add(session_id)
         if session_id == self._session_id:
-            for claim, _ in list(self._claims.values()):
+            for claim in list(self._claims.values()):
                 claim.active = False
 
     def claims(self) -> list[PartitionClaim]:
@@ -143,17 +139,15 @@ class OwnedClaims:
 
         While the caller's listener runs, it may still commit what is being released.
         """
-        reading = [claim for claim, _ in self._claims.values() if claim.active]
-        return [*reading, *self._leaving.values()]
+        return [*self.reading(), *self._leaving.values()]
 
     def reading(self) -> list[PartitionClaim]:
         """Return the claims that are being read. Thread: any."""
-        return [claim for claim, _ in list(self._claims.values()) if claim.active]
+        return [claim for claim in list(self._claims.values()) if claim.active]
 
     def claim_of(self, tp: TopicPartition) -> PartitionClaim | None:
         """Return the claim under which a partition is being read, or None."""
-        entry = self._claims.get(tp)
-        return None if entry is None else entry[0]
+        return self._claims.get(tp)
 
     def read_of_former_topic(self, tp: TopicPartition, topic_czxid: int | None) -> int | None:
         """Return the offset up to which a former topic's partition was read here, or None.
@@ -175,12 +169,12 @@ class OwnedClaims:
         """
         return frozenset(
             tp
-            for tp, (claim, _) in self._claims.items()
+            for tp, claim in self._claims.items()
             if claim.topic_czxid is not None
             and czxids.get(tp.topic, claim.topic_czxid) != claim.topic_czxid
         )
 
     def stopped(self) -> frozenset[TopicPartition]:
         """Return the partitions stopped by an unreadable message, or without a position."""
-        halted = {tp for tp, (claim, _) in self._claims.items() if claim.halted}
+        halted = {tp for tp, claim in self._claims.items() if claim.halted}
         return frozenset(halted | self._refused)
