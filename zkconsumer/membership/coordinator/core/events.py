@@ -281,7 +281,7 @@ class FenceMember:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message for the user: a log line and a count."""
+    """A message for the user: a log line."""
 
     text: str
 

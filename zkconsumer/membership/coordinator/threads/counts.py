@@ -12,7 +12,6 @@ class CoordinatorGroupCounts:
         heartbeats: responses to heartbeats.
         commits: responses to commits, refusals included.
         lost: how many times partitions were lost.
-        notices: messages logged for the user.
         last_heartbeat_ms: when the last heartbeat got a response, by the clock's ``now_ms``.
     """
 
@@ -20,7 +19,6 @@ class CoordinatorGroupCounts:
     heartbeats: int = 0
     commits: int = 0
     lost: int = 0
-    notices: int = 0
     last_heartbeat_ms: int | None = None
 
     def numbers(self, now_ms: int) -> dict[str, float]:

@@ -177,7 +177,6 @@ class MemberSession:
                 self.counts.lost += 1
                 log.warning("%s: its partitions are lost: %s", name, reason)
             case ev.Notice(text):
-                self.counts.notices += 1
                 log.warning("%s: %s", name, text)
             case ev.Raise(code, text, final):
                 why = str(cause or text)

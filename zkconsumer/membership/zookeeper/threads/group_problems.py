@@ -18,19 +18,17 @@ _MOST_LINES: Final = 20
 
 
 class GroupProblems:
-    """Counts and logs problems of the group. Thread: control."""
+    """Logs problems of the group. Thread: control."""
 
     def __init__(self, consumer_id: str) -> None:
         self._consumer_id = consumer_id
         self._seen: frozenset[str] = frozenset()
-        self.skipped_count = 0
-        """The number of unreadable registrations, brokers and topics skipped so far."""
 
     def report(
         self, snapshot: GroupSnapshot, subscription: StreamSubscription, view: GroupView
     ) -> None:
         """Log the problems of this read that are new."""
-        skipped = [
+        problems = [
             *(
                 f"member {member}: its registration can't be read, so it gets no partitions: "
                 f"{reason}"
@@ -45,12 +43,12 @@ class GroupProblems:
                 f"{reason}"
                 for topic, reason in snapshot.malformed_topics.items()
             ),
+            *(
+                f"member {member}: Scala members of this group fail on its registration: {reason}"
+                for member, reason in snapshot.unreadable_by_scala.items()
+            ),
+            *_missing_topics(snapshot, subscription, view),
         ]
-        scala_fails = [
-            f"member {member}: Scala members of this group fail on its registration: {reason}"
-            for member, reason in snapshot.unreadable_by_scala.items()
-        ]
-        problems = [*skipped, *scala_fails, *_missing_topics(snapshot, subscription, view)]
         if not snapshot.brokers:
             problems.append(
                 "no broker is registered in ZooKeeper: waiting for one; is the chroot of "
@@ -64,7 +62,6 @@ class GroupProblems:
             log.warning("%s: %s", self._consumer_id, text)
         if len(new) > _MOST_LINES:
             log.warning("%s: ... and %s more problems", self._consumer_id, len(new) - _MOST_LINES)
-        self.skipped_count += sum(text not in self._seen for text in skipped)
         self._seen = frozenset(problems)
 
 
