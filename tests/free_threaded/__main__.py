@@ -65,7 +65,7 @@ def rate(threads: int) -> tuple[float, float]:
     def draw() -> None:
         queue = native_queue()
         claim = PartitionClaim(TopicPartition("t", 0), queue, None)
-        queue.adopt(claim)
+        queue.native.adopt(claim)
         for _ in range(SETS):
             assert queue.native.put_set(claim, data, 0) is None
         one, count = cursor(), 0

@@ -68,7 +68,7 @@ class ReadStream:
         """One that the queue knows."""
         claim = PartitionClaim(self.partition, self.queue, None)
         claim.consumed_offset = 0
-        self.queue.adopt(claim)
+        self.queue.native.adopt(claim)
         return claim
 
     def pump(self, over: threading.Event) -> None:
@@ -146,7 +146,7 @@ def one_hand(seconds: float, threads: int) -> int:
     while time.monotonic() < until:  # noqa: TID251
         queue = native_queue()
         claim = PartitionClaim(TopicPartition("t", 0), queue, None)
-        queue.adopt(claim)
+        queue.native.adopt(claim)
         assert queue.native.put_set(claim, set_of(range(5_000)), 0) is None
         shared = cursor()
         shared.chunk = queue.head(0)
@@ -248,14 +248,14 @@ def leases(seconds: float, threads: int) -> int:
     clock, ends = SystemClock(), [0]
     lease = core.Lease(clock)
     claim = PartitionClaim(TopicPartition("t", 0), queue, None)
-    queue.adopt(claim)
+    queue.native.adopt(claim)
     data = set_of(range(50))
 
     def draw(over: threading.Event) -> None:
         while not over.is_set():
             mine = native_queue()
             own = PartitionClaim(TopicPartition("t", 0), mine, None)
-            mine.adopt(own)
+            mine.native.adopt(own)
             assert mine.native.put_set(own, data, 0) is None
             one = cursor(lease=lease)
             one.chunk = mine.head(0)
@@ -267,7 +267,7 @@ def leases(seconds: float, threads: int) -> int:
         while not over.is_set():
             fresh = native_queue()
             own = PartitionClaim(TopicPartition("t", 0), fresh, None)
-            fresh.adopt(own)
+            fresh.native.adopt(own)
             assert fresh.native.put_set(own, data, 0) is None
             one.chunk = fresh.head(0)
             lease.end_at(0)

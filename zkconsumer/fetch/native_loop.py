@@ -92,10 +92,6 @@ class _NativeSink(ChunkSink, Protocol):
 
     native: _core.Queue
 
-    def adopt(self, claim: PartitionClaim) -> None:
-        """Register a claim whose chunks come from C."""
-        ...
-
 
 def _can_fill(sink: ChunkSink) -> bool:
     return hasattr(sink, "native")
@@ -303,7 +299,7 @@ class NativeFetchLoop(PythonFetchLoop):
             if sink not in places:
                 places[sink] = len(queues)
                 queues.append(sink.native)
-            sink.adopt(claim)
+            sink.native.adopt(claim)
             topic = claim.topic_partition.topic
             topics.setdefault(topic, []).append(_slot(part, places[sink]))
         self._pump.load(

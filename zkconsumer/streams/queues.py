@@ -1,6 +1,6 @@
 """Makes the queue of a stream for the engine of this process."""
 
-from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -20,16 +20,12 @@ class NativeChunkQueue(StreamQueue):
     handler runs in it, so a handler that interrupts the stream's side may use the queue.
 
     Attributes:
-        native: the queue that a native loop fills, after its claims were registered by ``adopt``.
+        native: the queue that a native loop fills, after it had the queue ``adopt`` its claims.
     """
 
     def __init__(self, max_chunks: int, budget: ByteBudget | None = None) -> None:
         self.native = _core.Queue(max_chunks, Chunk)
         super().__init__(self.native, budget)
-
-    def adopt(self, claim: PartitionClaim) -> None:
-        """Register a claim whose chunks a native loop will add. Thread: any."""
-        self.native.adopt(claim)
 
 
 def new_chunk_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:

@@ -197,7 +197,7 @@ class ChunkReader(Generic[K, V]):
         elif item is self._taken:
             self._queue.remove()
         elif isinstance(item, Failed):
-            error = _without_trace(item.error)
+            error = item.error.with_traceback(None)  # several streams may raise the same object
             self._taken = item
             raise error
         elif is_shut:
@@ -278,8 +278,3 @@ def _left(chunk: Chunk) -> int:
     delivered = chunk.claim.delivered_offset
     begun = chunk.fetch_offset if delivered is None else max(delivered, chunk.fetch_offset)
     return min(len(chunk.records), max(0, chunk.next_offset - begun))
-
-
-def _without_trace(error: ZkConsumerError) -> ZkConsumerError:
-    """Remove an error's traceback: several streams may raise the same object."""
-    return error.with_traceback(None)

@@ -1,6 +1,6 @@
 """Waits in a stream's thread for what the stream needs next."""
 
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
@@ -11,6 +11,20 @@ K = TypeVar("K")
 V = TypeVar("V")
 _MAX_SLEEP_MS: Final = 500
 """Maximum sleep, ms, to notice changes that send no signal: a fork, a lost claim."""
+
+
+class WaitLimit(NamedTuple):
+    """The limits of one call's wait.
+
+    Attributes:
+        idle_since_ms: the time since which the caller has had no message.
+        end_ms: when to raise ``ConsumerTimeout``; None: never.
+        due_ms: when to hand a batch over as it is; None for single messages.
+    """
+
+    idle_since_ms: int
+    end_ms: int | None
+    due_ms: int | None
 
 
 class Waiting(Generic[K, V]):
@@ -31,7 +45,7 @@ class Waiting(Generic[K, V]):
         self._clock = clock
         self._timeout_ms = timeout_ms
 
-    def begin(self, idle_since_ms: int | None = None, due_in_ms: int | None = None) -> "WaitLimit":
+    def begin(self, idle_since_ms: int | None = None, due_in_ms: int | None = None) -> WaitLimit:
         """Return the limits of a wait that begins now.
 
         ``idle_since_ms`` is the time since which the caller has had no message (None: now),
@@ -55,11 +69,11 @@ class Waiting(Generic[K, V]):
             raise
         self._reader.settle(task, go_on=go_on)
 
-    def is_due(self, deadline: "WaitLimit") -> bool:
+    def is_due(self, deadline: WaitLimit) -> bool:
         """Return whether a batch must be handed over as it is."""
         return deadline.due_ms is not None and self._clock.now_ms() >= deadline.due_ms
 
-    def rest(self, need: Need, deadline: "WaitLimit", *, has_some: bool = False) -> None:
+    def rest(self, need: Need, deadline: WaitLimit, *, has_some: bool = False) -> None:
         """Wait until the need may be met, a batch is due, or the longest sleep is over.
 
         Raises:
@@ -75,20 +89,3 @@ class Waiting(Generic[K, V]):
             return
         if end_ms is not None and self._clock.now_ms() >= end_ms:
             raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
-
-
-class WaitLimit:
-    """The limits of one call's wait.
-
-    Attributes:
-        idle_since_ms: the time since which the caller has had no message.
-        end_ms: when to raise ``ConsumerTimeout``; None: never.
-        due_ms: when to hand a batch over as it is; None for single messages.
-    """
-
-    __slots__ = ("due_ms", "end_ms", "idle_since_ms")
-
-    def __init__(self, idle_since_ms: int, end_ms: int | None, due_ms: int | None) -> None:
-        self.idle_since_ms = idle_since_ms
-        self.end_ms = end_ms
-        self.due_ms = due_ms

@@ -125,7 +125,7 @@ def test_capacity_is_noticed_while_a_request_is_stuck() -> None:
     first, second = (PartitionClaim(T0, queue, 0) for _ in range(2))
     assert queue.native.put_set(first, build_message_set(records(0)), 0) is None
     with silent_broker() as bench:
-        queue.adopt(second)
+        queue.native.adopt(second)
         waits = slot(second, 0, build_message_set(records(1)), 1)
         bench.start([queue, other], [waits, *many_slots(1, other)])
         assert bench.broker.recv(1) == b"\0"
@@ -153,7 +153,7 @@ def test_one_decompressed_set_at_a_time_waits_for_a_queue() -> None:
     delivered: list[tuple[int, int]] = []
     with silent_broker() as bench:
         for claim in claims:
-            queue.adopt(claim)
+            queue.native.adopt(claim)
         bench.start([queue], [slot(claim, 0, data) for claim in claims])
         while len(delivered) < 2 * len(large):
             item = queue.take(5_000)

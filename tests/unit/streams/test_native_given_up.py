@@ -26,7 +26,7 @@ def test_a_claim_may_be_forgotten_while_a_dead_chunk_in_front_is_dropped() -> No
         called.append(True)
         alive.active = False
         for _ in range(1_000):
-            queue.adopt(claim_of())
+            queue.native.adopt(claim_of())
 
     queue.native.wait_for_capacity(give_up)
     item = queue.head(0)

@@ -279,7 +279,7 @@ def test_a_claim_may_be_given_up_while_its_chunk_is_looked_at() -> None:
     def give_up() -> None:
         claim.active = False
         for _ in range(200):
-            queue.adopt(claim_of())
+            queue.native.adopt(claim_of())
 
     queue.native.wait_for_capacity(give_up)
     chunk = queue.take(0)
