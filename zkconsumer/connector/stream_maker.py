@@ -61,7 +61,8 @@ class StreamMaker:
                 poison=parts.poison,
                 name=self._name(topic, number),
             )
-            parts.measuring.add_stream(MeasuredStream(topic, number, queue, stream))
+            counts = stream.delivered_counts
+            parts.measuring.add_stream(MeasuredStream(topic, number, queue, counts))
             streams.append(stream)
         return streams
 

@@ -9,7 +9,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from zkconsumer.clock import Clock
 from zkconsumer.connector.measuring.event_counts import EventCounts
@@ -20,7 +19,7 @@ from zkconsumer.connector.measuring.numbers import (
     PartitionNumbers,
     QueueNumbers,
 )
-from zkconsumer.connector.measuring.rates import Meter, Rates
+from zkconsumer.connector.measuring.rates import Meter
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import Broker
 from zkconsumer.observe import Event, Fetched, MemberName
@@ -32,14 +31,6 @@ _LOCK_TIMEOUT_S = 0.1
 """How long a reader waits for the lock: a signal handler may have interrupted its holder."""
 
 
-class Counted(Protocol):
-    """A stream that counts the messages that it has handed over."""
-
-    def delivered_counts(self) -> Mapping[str, int]:
-        """Return the number of messages handed over, by topic. Thread: any."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredStream:
     """One stream of a connector.
@@ -48,13 +39,13 @@ class MeasuredStream:
         topic: the topic that it serves; None: the topics of a filter.
         thread: its number, as in its thread id.
         queue: where its chunks wait.
-        stream: the stream.
+        delivered_counts: returns the number of messages handed over, by topic. Thread: any.
     """
 
     topic: str | None
     thread: int
     queue: StreamQueue
-    stream: Counted
+    delivered_counts: Callable[[], Mapping[str, int]]
 
 
 class Measuring:
@@ -140,7 +131,7 @@ class Measuring:
     def _count_messages(self, now_ms: int) -> None:
         totals: dict[str, int] = {}
         for measured in list(self._streams):
-            for topic, count in measured.stream.delivered_counts().items():
+            for topic, count in measured.delivered_counts().items():
                 totals[topic] = totals.get(topic, 0) + count
         for topic, total in totals.items():
             meter = self._messages_of.get(topic)
@@ -161,7 +152,9 @@ class Measuring:
             client_id=self._client_id,
             consumer_id=self._member.consumer_id,
             messages=self._messages.read(now_ms),
-            messages_of=_rates(self._messages_of, now_ms),
+            messages_of={
+                topic: meter.read(now_ms) for topic, meter in list(self._messages_of.items())
+            },
             fetched=counts.fetched.read(now_ms),
             fetched_from=fetched_from,
             least_fetch_rate=min(
@@ -196,20 +189,14 @@ class Measuring:
 
     def _queues(self, claims: Sequence[PartitionClaim]) -> Iterator[QueueNumbers]:
         for measured in list(self._streams):
-            served = (
-                {measured.topic} if measured.topic is not None else _served(claims, measured.queue)
-            )
+            read = {claim.topic_partition.topic for claim in claims if claim.sink is measured.queue}
             yield QueueNumbers(
                 topic=measured.topic or "",
-                topics=tuple(sorted(served)),
+                topics=tuple(sorted(read)) if measured.topic is None else (measured.topic,),
                 thread=measured.thread,
                 chunks=measured.queue.chunk_count(),
                 size_bytes=measured.queue.used_bytes(),
             )
-
-
-def _served(claims: Sequence[PartitionClaim], queue: StreamQueue) -> set[str]:
-    return {claim.topic_partition.topic for claim in claims if claim.sink is queue}
 
 
 def _partition(claim: PartitionClaim) -> PartitionNumbers:
@@ -219,7 +206,3 @@ def _partition(claim: PartitionClaim) -> PartitionNumbers:
         committed_offset=claim.committed_offset,
         high_watermark=None if high_watermark < 0 else high_watermark,
     )
-
-
-def _rates(meters: Mapping[str, Meter], now_ms: int) -> dict[str, Rates]:
-    return {name: meter.read(now_ms) for name, meter in list(meters.items())}

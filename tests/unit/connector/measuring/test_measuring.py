@@ -25,7 +25,7 @@ class ScriptedStream:
         self.counts = counts
 
     def delivered_counts(self) -> dict[str, int]:
-        """See ``Counted``."""
+        """See ``MeasuredStream``."""
         return self.counts
 
 
@@ -50,7 +50,7 @@ def test_messages_of_all_streams_add_up_by_topic() -> None:
     clock = ManualClock()
     ours, first, second = measuring(clock), ScriptedStream(t=3), ScriptedStream(t=4, u=1)
     for number, stream in enumerate((first, second)):
-        ours.add_stream(MeasuredStream(None, number, ChunkQueue(1), stream))
+        ours.add_stream(MeasuredStream(None, number, ChunkQueue(1), stream.delivered_counts))
     numbers = ours.read()
     assert {topic: rates.events for topic, rates in numbers.messages_of.items()} == {"t": 7, "u": 1}
     first.counts = {"t": 1}
@@ -63,7 +63,7 @@ def test_message_rates_are_updated_without_readers() -> None:
     """Fetch events update the rates once a second, even if nobody reads them."""
     clock = ManualClock()
     ours, stream = measuring(clock), ScriptedStream(t=0)
-    ours.add_stream(MeasuredStream("t", 0, ChunkQueue(1), stream))
+    ours.add_stream(MeasuredStream("t", 0, ChunkQueue(1), stream.delivered_counts))
     for _ in range(60):
         clock.advance(1_000)
         stream.counts = {"t": stream.counts["t"] + 100}
@@ -100,7 +100,7 @@ def test_partitions_and_queues_are_read_on_demand() -> None:
     ours = measuring(ManualClock())
     ours.watch(lambda: [claim, fresh], tuple)
     for number, chunk_queue in enumerate((queue, idle)):
-        ours.add_stream(MeasuredStream(None, number, chunk_queue, ScriptedStream()))
+        ours.add_stream(MeasuredStream(None, number, chunk_queue, dict))
     chunk = chunk_of(claim, [3])
     assert queue.offer(chunk, ignore)
     numbers = ours.read()

@@ -50,17 +50,11 @@ class _CooperativeData(Message):
     generation: Int32
 
 
-def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, tuple[int, ...]]:
-    """Group partition numbers by topic, both ascending."""
-    grouped = numbers_by_topic(sorted(partitions))
-    return {topic: tuple(numbers) for topic, numbers in grouped.items()}
-
-
 def to_wire(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]:
-    """Convert partitions to the embedded protocol."""
+    """Convert partitions to the embedded protocol, topics and numbers ascending."""
     return tuple(
-        TopicPartitions(topic=topic, partitions=numbers)
-        for topic, numbers in by_topic(partitions).items()
+        TopicPartitions(topic=topic, partitions=tuple(numbers))
+        for topic, numbers in numbers_by_topic(sorted(partitions)).items()
     )
 
 

@@ -100,13 +100,7 @@ def open_zookeeper_group(
 ) -> ZookeeperGroup:
     """Connect to ``zookeeper_connect``; write nothing, and start no thread but kazoo's.
 
-    Args:
-        config: the settings of the member; those of fetching are not used.
-        max_poll_interval_ms: the member leaves if there is no poll for this long.
-        clock: for pauses and time-outs; None: the system's.
-        connect: opens the session.
-        observers: receive the group's events, as a connector's observers do.
-        security: the security of all connections to brokers.
+    ``connect`` opens the session; for the other arguments see ``ZookeeperGroup``.
 
     Raises:
         ConfigError: see ``kazoo_store.connect``.
