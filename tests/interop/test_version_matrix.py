@@ -29,7 +29,6 @@ from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.errors import BrokerError, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
@@ -344,8 +343,8 @@ def test_streams_use_the_newest_fetch_version(group: MixedGroup) -> None:
             )
             queue = LogReader.new_queue(engine, 100)
             loop = loop_class(engine)(
-                LoopKey(Broker(leader.id, "127.0.0.1", gate.port), 0),
-                lambda _key, _lost: None,
+                Broker(leader.id, "127.0.0.1", gate.port),
+                lambda _lost: None,
                 settings=FetchSettings(reset=LogEdge.EARLIEST),
                 dial=dialer.dial,
             )

@@ -27,7 +27,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderLookup
-from zkconsumer.fetch.loop import LeaderUnusable, LoopKey, LoopReport
+from zkconsumer.fetch.loop import LeaderUnusable, LoopReport
 from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
@@ -160,14 +160,14 @@ class FetchBench:
     def loop(self, broker: int = 0, settings: FetchSettings = SETTINGS) -> PythonFetchLoop:
         """Return a loop for one broker, not started; partitions it gives up go to ``lost``."""
         return self.new_loop(
-            LoopKey(self.brokers[broker].address, 0),
-            lambda _key, lost: self.lost.extend(lost),
+            self.brokers[broker].address,
+            self.lost.extend,
             settings=settings,
         )
 
     def new_loop(
         self,
-        key: LoopKey,
+        broker: Broker,
         report: LoopReport,
         *,
         settings: FetchSettings = SETTINGS,
@@ -175,7 +175,7 @@ class FetchBench:
     ) -> PythonFetchLoop:
         """Return a loop of the current kind."""
         return bench_loop_class()(
-            key,
+            broker,
             report,
             settings=settings,
             dial=self.dial,

@@ -12,7 +12,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
-from zkconsumer.fetch.loop import LeaderUnusable, LoopKey
+from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
@@ -77,8 +77,8 @@ class LogReader:
         self.lost: list[LeaderUnusable] = []
         self.claims: list[PartitionClaim] = []
         self.loop: PythonFetchLoop = loop_class(engine)(
-            LoopKey(broker.address, 0),
-            lambda _key, lost: self.lost.extend(lost),
+            broker.address,
+            self.lost.extend,
             settings=settings,
             dial=assuming_dialer(TcpConnector(), serving_fetch(version)).dial,
         )

@@ -13,7 +13,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.leader_epochs import Doubts, EpochEnds
 from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
-from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopKey, LoopReport
+from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopReport
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 
@@ -21,8 +21,8 @@ from zkconsumer.scope import ThreadScope
 class ModelLoop:
     """A fetch loop that only records its partitions."""
 
-    def __init__(self, key: LoopKey, report: LoopReport) -> None:
-        self.key = key
+    def __init__(self, broker: Broker, report: LoopReport) -> None:
+        self.broker = broker
         self.report = report
         self.given: list[tuple[PartitionClaim, int | None]] = []
         self.jumped: list[PartitionClaim] = []
@@ -57,7 +57,7 @@ class ModelLoop:
     def lose(self, claim: PartitionClaim, fetch_offset: int, *, jumps: bool = False) -> None:
         """Report that a partition's leader is unusable, and give the partition up."""
         self.given = [added for added in self.given if added[0] is not claim]
-        self.report(self.key, (LeaderUnusable(claim, fetch_offset, "test", jumps=jumps),))
+        self.report((LeaderUnusable(claim, fetch_offset, "test", jumps=jumps),))
 
 
 class LeaderFinderBench:
@@ -118,9 +118,9 @@ class LeaderFinderBench:
             raise self.ends
         return self.ends
 
-    def new_loop(self, key: LoopKey, report: LoopReport) -> FetchLoop:
+    def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
         """Create a model loop, and record it."""
-        loop = ModelLoop(key, report)
+        loop = ModelLoop(broker, report)
         self.loops.append(loop)
         return loop
 

@@ -23,10 +23,10 @@ from zkconsumer.fetch.core.partition_state import PositionLookup
 from zkconsumer.fetch.core.positions import begin_lookups
 from zkconsumer.fetch.core.shared_state import ResponseCounts, SharedFetchState
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
-from zkconsumer.fetch.loop import LeaderUnusable, LoopKey, LoopReport
+from zkconsumer.fetch.loop import LeaderUnusable, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome, StreamPartitions
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
 from zkconsumer.repeats import Repeats
@@ -74,7 +74,7 @@ class PythonFetchLoop:
 
     def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
-        key: LoopKey,
+        broker: Broker,
         report: LoopReport,
         *,
         settings: FetchSettings,
@@ -83,21 +83,21 @@ class PythonFetchLoop:
         clock: Clock | None = None,
         repeats: Repeats | None = None,
     ) -> None:
-        self._key = key
+        self._broker = broker
         self._report = report
         self._settings = settings
         self._observation = observation
         self._clock = clock or SystemClock()
         self._repeats = repeats or Repeats(log, self._clock)
-        self._about = f"fetching from {key.broker}"
-        self._partitions = StreamPartitions(settings, key.broker, self.wake)
+        self._about = f"fetching from {broker}"
+        self._partitions = StreamPartitions(settings, broker, self.wake)
         # Only this thread uses its lock.
         self._shared = SharedFetchState(
             self._partitions.states, self._clock, self._follow, repeats=self._repeats, warns=False
         )
         self._shared.fetched = self._on_response
         self._line = FetchConnection(
-            key.broker,
+            broker,
             self._shared,
             dial=dial,
             settings=settings,
@@ -164,7 +164,7 @@ class PythonFetchLoop:
         had_partitions = len(self._partitions) > 0
         self._partitions.drop_inactive()
         if had_partitions and not len(self._partitions):
-            self._report(self._key, ())
+            self._report(())
         for chunk in list(self._partitions.pending()):
             self._offer(chunk)
         self._unpack()
@@ -290,7 +290,7 @@ class PythonFetchLoop:
         self._partitions.let_go()
         self._observation.report(
             Fetched(
-                broker_id=self._key.broker.id,
+                broker_id=self._broker.id,
                 partitions=counts.partitions,
                 size_bytes=counts.size_bytes,
                 records=self._unpacked,
@@ -364,7 +364,7 @@ class PythonFetchLoop:
             "%s: offset %d is out of range on %s; continuing at its %s offset",
             f"{tp}",
             offset,
-            self._key.broker,
+            self._broker,
             edge,
         )
         self._observation.report(PositionReset(tp, offset))
@@ -381,7 +381,7 @@ class PythonFetchLoop:
 
     def _give_all_back(self, error: ZkConsumerError) -> None:
         if not self._stopping:
-            broker = self._key.broker
+            broker = self._broker
             text = f"{broker}: looking up the leaders of its partitions again: {error}"
             self._repeats.happened(self._about, text)
             self._lost.clear()
@@ -389,4 +389,4 @@ class PythonFetchLoop:
 
     def _give_back(self, lost: tuple[LeaderUnusable, ...]) -> None:
         if lost:
-            self._report(self._key, lost)
+            self._report(lost)

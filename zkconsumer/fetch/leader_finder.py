@@ -24,7 +24,7 @@ from zkconsumer.fetch.leader_epochs import (
     is_open,
     truncated_to,
 )
-from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopFactory, LoopKey
+from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopFactory
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial
@@ -82,7 +82,6 @@ class _LeaderEnds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LoopEnded:
-    key: LoopKey
     loop: FetchLoop
 
 
@@ -111,7 +110,8 @@ class LeaderFinder:
         self._mailbox: Mailbox[_Find | _LeaderEnds | _LoopEnded | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._epochs = LeaderEpochs()
-        self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
+        # By broker, and one of ``num.consumer.fetchers``.
+        self._loops: dict[tuple[Broker, int], tuple[FetchLoop, ScopedThread]] = {}
         self._next_pass_ms = 0
         self._stopping = False
         self._was_believed = False
@@ -135,7 +135,7 @@ class LeaderFinder:
 
     def brokers(self) -> tuple[Broker, ...]:
         """Return the brokers that have a fetch loop, each once. Thread: any."""
-        return tuple(dict.fromkeys(key.broker for key in list(self._loops)))
+        return tuple(dict.fromkeys(broker for broker, _ in list(self._loops)))
 
     def run(self) -> None:
         """Find leaders, hand partitions over, and close idle fetchers, until ``stop``."""
@@ -171,9 +171,8 @@ class LeaderFinder:
         elif isinstance(message, _LeaderEnds):
             self._take_ends(message)
         elif isinstance(message, _LoopEnded):
-            current = self._loops.get(message.key)
-            if current is not None and current[0] is message.loop:
-                del self._loops[message.key]
+            for key in [key for key, (loop, _) in self._loops.items() if loop is message.loop]:
+                del self._loops[key]
 
     def _drop_inactive(self) -> None:
         gone = [tp for tp, find in self._missing.items() if not find.claim.active]
@@ -305,21 +304,21 @@ class LeaderFinder:
             log.info("topic %s: still without a leader: %s", topic, reason)
 
     def _loop_for(self, tp: TopicPartition, leader: Broker) -> FetchLoop:
-        key = LoopKey(leader, fetcher_number(tp, self._fetcher_count))
-        entry = self._loops.get(key)
+        number = fetcher_number(tp, self._fetcher_count)
+        entry = self._loops.get((leader, number))
         if entry is None:
-            loop = self._new_loop(key, self._loop_lost)
-            ended = _LoopEnded(key, loop)
+            loop = self._new_loop(leader, self._loop_lost)
+            ended = _LoopEnded(loop)
             thread = self._scope.spawn(
-                f"fetcher-{key.number}-{leader.id}",
+                f"fetcher-{number}-{leader.id}",
                 loop.run,
                 stop=loop.stop,
                 on_error=lambda _error: self._mailbox.put(ended),
             )
-            entry = self._loops[key] = (loop, thread)
+            entry = self._loops[leader, number] = (loop, thread)
         return entry[0]
 
-    def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderUnusable, ...]) -> None:
+    def _loop_lost(self, lost: tuple[LeaderUnusable, ...]) -> None:
         """Handle a loop's report; runs on its thread."""
         if not lost:
             self._mailbox.put(None)

@@ -8,14 +8,6 @@ from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import Broker
 
 
-@dataclass(frozen=True, slots=True)
-class LoopKey:
-    """Identify a partition's fetcher: its leader, and one of ``num.consumer.fetchers``."""
-
-    broker: Broker
-    number: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class LeaderUnusable:
     """Report a partition that its fetcher can't continue: its leader must be found again.
@@ -68,8 +60,8 @@ class FetchLoop(Protocol):
         ...
 
 
-LoopReport = Callable[[LoopKey, tuple[LeaderUnusable, ...]], None]
+LoopReport = Callable[[tuple[LeaderUnusable, ...]], None]
 """Reports partitions whose leader must be found again; an empty tuple means that the loop has
 become idle. It must only put into a mailbox."""
 
-LoopFactory = Callable[[LoopKey, LoopReport], FetchLoop]
+LoopFactory = Callable[[Broker, LoopReport], FetchLoop]

@@ -11,7 +11,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
-from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
+from zkconsumer.fetch.loop import FetchLoop, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker
 from zkconsumer.observe import SILENT, Observation
@@ -47,9 +47,9 @@ class FetchManager:
     ) -> None:
         repeats = Repeats(log, clock)
 
-        def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
+        def new_loop(broker: Broker, report: LoopReport) -> FetchLoop:
             return loop_class()(
-                key,
+                broker,
                 report,
                 settings=settings,
                 dial=access.dial,

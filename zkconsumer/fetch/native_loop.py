@@ -265,11 +265,11 @@ class NativeFetchLoop(PythonFetchLoop):
 
     def _report_counts(self) -> None:
         fetches, partitions, size_bytes, records, duration_ms, throttle_ms = self._pump.counts()
-        throttle_pause_ms(self._key.broker, throttle_ms, self._repeats)
+        throttle_pause_ms(self._broker, throttle_ms, self._repeats)
         if fetches or records:
             self._observation.report(
                 Fetched(
-                    broker_id=self._key.broker.id,
+                    broker_id=self._broker.id,
                     partitions=partitions,
                     size_bytes=size_bytes,
                     records=records,
@@ -280,7 +280,7 @@ class NativeFetchLoop(PythonFetchLoop):
 
     def failure_of(self, end: "_End") -> TransportError | ProtocolError:
         """Return the error that ended the connection in the pump."""
-        broker = self._key.broker
+        broker = self._broker
         if end.failure == _core.IO_NONSENSE:
             return DecodeError("FetchResponse", end.detail, 0, "malformed")
         if end.failure == _core.IO_TIMED_OUT:

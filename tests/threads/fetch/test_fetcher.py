@@ -25,7 +25,6 @@ from zkconsumer.errors import MessageTooLarge, SaslAuthenticationFailedError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
-from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.model import Broker, Record
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import ApiKey
@@ -245,8 +244,8 @@ def test_stopping_while_it_connects_sends_no_request() -> None:
 
         loops.append(
             bench_loop_class()(
-                LoopKey(bench.brokers[0].address, 0),
-                lambda _key, lost: bench.lost.extend(lost),
+                bench.brokers[0].address,
+                bench.lost.extend,
                 settings=SETTINGS,
                 dial=dial_and_stop,
             )
@@ -267,8 +266,8 @@ def test_a_failed_authentication_is_not_retried() -> None:
             raise SaslAuthenticationFailedError(f"{broker}: wrong password ({timeout_ms})")
 
         loop = bench_loop_class()(
-            LoopKey(bench.brokers[0].address, 0),
-            lambda _key, lost: bench.lost.extend(lost),
+            bench.brokers[0].address,
+            bench.lost.extend,
             settings=SETTINGS,
             dial=refuse,
         )

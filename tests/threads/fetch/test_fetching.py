@@ -21,10 +21,10 @@ from tests.support.fetch_bench import (
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.leader_finder import LeaderFinder
-from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
+from zkconsumer.fetch.loop import FetchLoop, LoopReport
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.api import ApiKey
 
 __all__ = ["each_loop"]
@@ -35,8 +35,8 @@ pytestmark = pytest.mark.usefixtures("each_loop")
 def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> LeaderFinder:
     """Start a leader finder for the bench's brokers."""
 
-    def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
-        return bench.new_loop(key, report, settings=settings)
+    def new_loop(broker: Broker, report: LoopReport) -> FetchLoop:
+        return bench.new_loop(broker, report, settings=settings)
 
     finder = LeaderFinder(
         access=bench.access,

@@ -395,7 +395,7 @@ def test_a_partition_that_was_given_back_continues_at_its_position() -> None:
     bench.loops[0].lose(claim, 41)
     bench.turn()
     first, second = bench.loops
-    assert second.key.broker.id == 2
+    assert second.broker.id == 2
     assert second.given == [(claim, 41)]
     assert first.stopped.is_set()
     bench.end()
@@ -427,7 +427,7 @@ def test_a_broker_under_a_new_address_gets_a_new_fetcher() -> None:
     bench.clock.advance(200)
     bench.loops[0].lose(claim, 3)
     bench.turn()
-    assert [loop.key.broker.port for loop in bench.loops] == [9092, 9999]
+    assert [loop.broker.port for loop in bench.loops] == [9092, 9999]
     bench.end()
 
 
@@ -459,8 +459,8 @@ def test_the_late_death_of_a_fetcher_does_not_hit_its_successor() -> None:
         bench.loops[-1].lose(claim, 5)
         bench.turn()
     first, _, third = bench.loops
-    assert first.key == third.key
-    bench.finder._mailbox.put(_LoopEnded(first.key, first))
+    assert first.broker == third.broker
+    bench.finder._mailbox.put(_LoopEnded(first))
     bench.leaders[T1] = 1
     bench.clock.advance(200)
     bench.finder.find([(claim_on(ChunkQueue(1), T1), 0)])
