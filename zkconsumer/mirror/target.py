@@ -130,9 +130,7 @@ class Target:
         self._closing.close()
 
     def _read_partitions(self, topic: str) -> tuple[int, ...]:
-        view = self._client.view([topic], timeout_ms=self._limit_ms)
-        found = {tp.partition for tp in (*view.leaders, *view.leaderless) if tp.topic == topic}
-        return tuple(sorted(found))
+        return self._client.view([topic], timeout_ms=self._limit_ms).partitions.get(topic, ())
 
     def _refresh_partitions(self, topic: str, known: _Topic) -> tuple[int, ...]:
         """Return the partitions of a topic if it has more than are known; else the known ones.

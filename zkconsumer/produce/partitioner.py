@@ -14,7 +14,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 
 from zkconsumer.assignment.java_order import string_hash
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
 
 DEFAULT_PARTITIONER = "kafka.producer.DefaultPartitioner"
 PARTITIONER_OPTION = "kafka.partitioner.class"
@@ -108,6 +110,11 @@ class Chooser:
         available: the partitions with a leader at present; records without a key go to these.
         hash_of: the hash function.
         start: the index to begin with, so that parallel tasks begin with different ones.
+
+    Attributes:
+        numbers: all partition numbers, ascending.
+        partitions: the same as a set.
+        available: the partitions with a leader.
     """
 
     def __init__(
@@ -118,19 +125,27 @@ class Chooser:
         hash_of: KeyHash,
         start: int = 0,
     ) -> None:
+        self.numbers = tuple(partitions)
         self.partitions = frozenset(partitions)
-        self._ids = tuple(partitions)
-        self._round = tuple(available) or self._ids
+        self.available = tuple(available)
         self._hash_of = hash_of
         self._next = start
 
     def choose(self, key: bytes | None) -> int:
         """Return the partition of a record with this key."""
         if key is not None:
-            return self._ids[self._hash_of(key) % len(self._ids)]
-        chosen = self._round[self._next % len(self._round)]
+            return self.numbers[self._hash_of(key) % len(self.numbers)]
+        candidates = self.available or self.numbers
+        chosen = candidates[self._next % len(candidates)]
         self._next += 1
         return chosen
+
+
+def chooser_of(view: ClusterView, topic: str, *, hash_of: KeyHash, start: int) -> Chooser:
+    """Return the chooser of a topic that a view of the cluster has; see ``Chooser``."""
+    partitions = view.partitions[topic]
+    led = [number for number in partitions if TopicPartition(topic, number) in view.leaders]
+    return Chooser(partitions, available=led, hash_of=hash_of, start=start)
 
 
 def _signed(value: int) -> int:

@@ -5,13 +5,12 @@ The thread that calls ``send`` looks a topic up if it is new, or its metadata is
 
 import random
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import index
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
@@ -19,9 +18,8 @@ from zkconsumer.errors import (
     KafkaTimeoutError,
     TransportError,
 )
-from zkconsumer.model import TopicPartition
 from zkconsumer.printable import shown
-from zkconsumer.produce.partitioner import Chooser, murmur_hash
+from zkconsumer.produce.partitioner import Chooser, chooser_of, murmur_hash
 from zkconsumer.produce.producer_config import Partitioner
 
 _BACKOFF_MS = 50
@@ -31,8 +29,6 @@ _BACKOFF_MS = 50
 class _Topic:
     """The last known metadata of a topic."""
 
-    partitions: tuple[int, ...]
-    available: tuple[int, ...]
     chooser: Chooser
     seen_ms: int
 
@@ -76,24 +72,27 @@ class PartitionLookup:
             ZkConsumerError: as ``ClusterClient.view``.
         """
         known = self._topics.get(topic)
-        is_new = known is not None and partition is not None and partition not in known.partitions
+        is_new = (
+            known is not None and partition is not None and partition not in known.chooser.numbers
+        )
         if (
             known is not None
             and not is_new
             and self._clock.now_ms() - known.seen_ms < self._max_age_ms
         ):
-            return known.partitions
+            return known.chooser.numbers
         deadline = CallDeadline(
             self._clock, self._stop, limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
         )
         try:
-            return self._described(topic, deadline).partitions
+            chooser = self._described(topic, deadline)
         except TransportError:
             if known is None or is_new:
                 raise
             # Later calls don't wait either: the writer notices when brokers are unreachable.
-            self._topics[topic] = replace(known, seen_ms=self._clock.now_ms())
-            return known.partitions
+            chooser = known.chooser
+        self._topics[topic] = _Topic(chooser, self._clock.now_ms())
+        return chooser.numbers
 
     def choose(
         self, topic: str, partition: int | None, key: bytes | None, partitioner: Partitioner | None
@@ -103,28 +102,28 @@ class PartitionLookup:
         Raises:
             IllegalArgumentError: the topic has no such partition.
         """
-        known = self._topics[topic]
+        known = self._topics[topic].chooser
         if partition is None:
             if partitioner is None:
-                return known.chooser.choose(key)
-            partition = partitioner(key, list(known.partitions), list(known.available))
+                return known.choose(key)
+            partition = partitioner(key, list(known.numbers), list(known.available))
         with suppress(TypeError):
             # 1.0 equals 1, but can't be encoded.
-            if (number := index(partition)) in known.chooser.partitions:
+            if (number := index(partition)) in known.partitions:
                 return number
         raise IllegalArgumentError(
-            f"topic {topic} has no partition {shown(partition)}: it has {len(known.partitions)}"
+            f"topic {topic} has no partition {shown(partition)}: it has {len(known.numbers)}"
         )
 
-    def _described(self, topic: str, deadline: CallDeadline) -> _Topic:
+    def _described(self, topic: str, deadline: CallDeadline) -> Chooser:
         while True:
             view = self._client.view(
                 [topic], timeout_ms=max(1, deadline.left_ms), allow_auto_create=self._creating
             )
             code = view.errors.get(topic, int(ErrorCode.NONE))
             if topic in view.partitions:
-                found = self._topics[topic] = self._topic_of(topic, view)
-                return found
+                start = random.randrange(1 << 16)  # noqa: S311 - only spreads records
+                return chooser_of(view, topic, hash_of=murmur_hash, start=start)
             if code != ErrorCode.NONE and not ErrorCode.of(code).retriable:
                 raise BrokerError(code, "Metadata", f"topic {topic}: {error_name(code)}")
             if not deadline.pause():
@@ -132,18 +131,3 @@ class PartitionLookup:
                     f"topic {topic} does not exist: {error_name(code)}; brokers create it on "
                     "demand only with auto.create.topics.enable"
                 )
-
-    def _topic_of(self, topic: str, view: ClusterView) -> _Topic:
-        partitions = view.partitions[topic]
-        available = tuple(n for n in partitions if TopicPartition(topic, n) in view.leaders)
-        return _Topic(
-            partitions,
-            available,
-            Chooser(
-                partitions,
-                available=available,
-                hash_of=murmur_hash,
-                start=random.randrange(1 << 16),  # noqa: S311 - only spreads records
-            ),
-            self._clock.now_ms(),
-        )

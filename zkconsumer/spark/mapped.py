@@ -7,6 +7,7 @@ Source: Spark 3.4 ``DataFrame.mapInArrow``.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from zkconsumer.spark.planning import batch_tasks
 from zkconsumer.spark.rows import arrow_schema
 from zkconsumer.spark.sink.plan import sink_plan
 from zkconsumer.spark.sink.rows import COLUMNS, sink_columns
-from zkconsumer.spark.sink.task import PartitionTally, WrittenCounts, in_words, write_rows
+from zkconsumer.spark.sink.task import in_words, write_rows
 from zkconsumer.spark.task import read_partition
 
 log = logging.getLogger(__name__)
@@ -86,8 +87,7 @@ def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
     plan = replace(whole, columns=sink_columns(chosen.schema, topic=whole.topic))
 
     def write_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tally = write_rows(plan, iter(batches))
-        reported = [(*tp, part.count) for tp, part in tally.partitions.items()]
+        reported = [(*tp, count) for tp, count in write_rows(plan, iter(batches)).items()]
         columns = list(zip(*reported, strict=True)) or [(), (), ()]
         kinds = (pa.string(), pa.int32(), pa.int64())
         arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
@@ -101,8 +101,5 @@ def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
             "attempt will write them again"
         )
         raise
-    tallies = [
-        WrittenCounts({TopicPartition(row[0], row[1]): PartitionTally(count=row[2])})
-        for row in reported
-    ]
-    log.info("wrote %s", in_words(tallies))
+    counts = (Counter({TopicPartition(row[0], row[1]): row[2]}) for row in reported)
+    log.info("wrote %s", in_words(counts))

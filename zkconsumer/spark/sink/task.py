@@ -4,7 +4,7 @@ Rows of one partition of a topic keep their order. A task fails as a whole: Spar
 writes all its rows again, so rows may be duplicated, but none is lost.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
@@ -19,8 +19,7 @@ from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.outgoing import outgoing_bytes
-from zkconsumer.produce.partitioner import Chooser, key_hash
-from zkconsumer.produce.pending import WrittenSet
+from zkconsumer.produce.partitioner import Chooser, chooser_of, key_hash
 from zkconsumer.spark.sink.rows import Row, SinkColumns, rows_of
 
 FLUSH_BYTES = 8 << 20
@@ -48,43 +47,8 @@ class SinkPlan:
     security: SecuritySettings = field(default=PLAINTEXT, repr=False)
 
 
-@dataclass(slots=True)
-class PartitionTally:
-    """The rows that a task wrote to one partition.
-
-    Attributes:
-        count: the number of rows.
-        first_offset: the offset of the first one.
-        next_offset: one past the last; other producers' records may lie in between.
-    """
-
-    count: int = 0
-    first_offset: int = -1
-    next_offset: int = -1
-
-    def add(self, written: WrittenSet) -> None:
-        """Count an acknowledged set."""
-        if not self.count:
-            self.first_offset = written.base_offset
-        self.count += written.count
-        self.next_offset = written.base_offset + written.count
-
-
-@dataclass(slots=True)
-class WrittenCounts:
-    """The rows that a task wrote, by partition."""
-
-    partitions: dict[TopicPartition, PartitionTally] = field(default_factory=dict)
-
-    @property
-    def count(self) -> int:
-        """The total number of rows."""
-        return sum(written.count for written in self.partitions.values())
-
-    def add(self, sets: Iterable[WrittenSet]) -> None:
-        """Count acknowledged sets."""
-        for set_ in sets:
-            self.partitions.setdefault(set_.topic_partition, PartitionTally()).add(set_)
+WrittenCounts = Counter[TopicPartition]
+"""The numbers of rows written, by partition."""
 
 
 class SinkTask:
@@ -105,7 +69,7 @@ class SinkTask:
         task: int,
         flush_bytes: int = FLUSH_BYTES,
     ) -> None:
-        self.tally = WrittenCounts()
+        self._written: WrittenCounts = Counter()
         self._plan = plan
         self._producer = producer
         self._task = task
@@ -130,7 +94,7 @@ class SinkTask:
             for row in rows_of(batch, self._plan.columns):
                 self._take(row)
         self._flush()
-        return self.tally
+        return self._written
 
     def _take(self, row: Row) -> None:
         topic, partition, key, value = row
@@ -152,7 +116,8 @@ class SinkTask:
 
     def _flush(self) -> None:
         if self._held:
-            self.tally.add(self._producer.write(self._held))
+            for written in self._producer.write(self._held):
+                self._written[written.topic_partition] += written.count
             self._held.clear()
             self._held_bytes = 0
 
@@ -168,23 +133,14 @@ class SinkTask:
         return topic, chooser
 
     def _learn(self, view: ClusterView) -> None:
-        led: dict[str, list[int]] = defaultdict(list)
-        every: dict[str, list[int]] = defaultdict(list)
-        for tp in sorted([*view.leaders, *view.leaderless]):
-            every[tp.topic].append(tp.partition)
-            if tp in view.leaders:
-                led[tp.topic].append(tp.partition)
-        for topic, partitions in every.items():
-            if topic not in self._choosers:
-                self._choosers[topic] = Chooser(
-                    partitions, available=led[topic], hash_of=self._hash_of, start=self._task
-                )
+        for topic in view.partitions.keys() - self._choosers.keys():
+            self._choosers[topic] = chooser_of(view, topic, hash_of=self._hash_of, start=self._task)
 
     def _refuse(self, reason: str) -> NoReturn:
         held = sum(map(len, self._held.values()))
         raise RowRefused(
-            f"row {self._row} of this task can't be written: {reason}. {self.tally.count} rows of "
-            f"the task were written before it, and {held} buffered rows were not"
+            f"row {self._row} of this task can't be written: {reason}. {self._written.total()} "
+            f"rows of the task were written before it, and {held} buffered rows were not"
         )
 
 
@@ -207,11 +163,11 @@ def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCoun
         dialer.stop()
 
 
-def in_words(tallies: Iterable[WrittenCounts]) -> str:
-    """Describe the rows written, in total and by topic."""
-    by_topic: dict[str, int] = {}
-    for tally in tallies:
-        for tp, part in tally.partitions.items():
-            by_topic[tp.topic] = by_topic.get(tp.topic, 0) + part.count
+def in_words(written: Iterable[WrittenCounts]) -> str:
+    """Describe the rows that tasks wrote, in total and by topic."""
+    by_topic: Counter[str] = Counter()
+    for counts in written:
+        for tp, count in counts.items():
+            by_topic[tp.topic] += count
     topics = ", ".join(f"{topic} {count}" for topic, count in sorted(by_topic.items()))
-    return f"{sum(by_topic.values())} rows" + (f" ({topics})" if topics else "")
+    return f"{by_topic.total()} rows" + (f" ({topics})" if topics else "")

@@ -21,12 +21,12 @@ log = logging.getLogger(__name__)
 class TaskResult(WriterCommitMessage):
     """The result of a writing task for the driver: the counts of rows by partition."""
 
-    tally: WrittenCounts
+    written: WrittenCounts
 
 
 def _written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
     """Describe the rows written; None in ``messages`` means a failed task."""
-    return in_words(message.tally for message in messages if isinstance(message, TaskResult))
+    return in_words(message.written for message in messages if isinstance(message, TaskResult))
 
 
 class _TaskWriter:
