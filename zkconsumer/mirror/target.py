@@ -12,7 +12,7 @@ from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.settings import ProducerSettings
-from zkconsumer.produce.topics import ensure_topics
+from zkconsumer.produce.topics import ensure_topic
 
 _TRIES = 5
 """The number of the producer's own retries between two log lines."""
@@ -151,17 +151,17 @@ class Target:
                 "partitions), or give --create-topics"
             )
         try:
-            ensure_topics(
+            return ensure_topic(
                 self._client,
                 self._dialer,
-                {topic: wanted},
+                topic,
+                wanted,
                 timeout_ms=self._limit_ms,
                 replication_factor=self._settings.replication,
             )
         except ConfigError as error:
             # Other topics may be mirrored already: it is not a failure to start.
             raise MirrorError(f"topic {topic} can't be created in the target: {error}") from error
-        return self._read_partitions(topic)
 
     @property
     def _limit_ms(self) -> int:

@@ -1,4 +1,4 @@
-"""Ensures that topics exist before they are written to.
+"""Ensures that a topic exists before it is written to.
 
 From 0.10.1 on the controller creates topics on request (KIP-4), and since 2.8 every broker forwards
 the request to it. Older brokers create a topic with their default number of partitions on a
@@ -6,11 +6,11 @@ metadata request, if configured so (``auto.create.topics.enable``).
 Source: Kafka 0.10.1 and 3.9 ``CreateTopicsRequest``, ``KafkaAdminClient``.
 """
 
-from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.call_deadline import CallDeadline, StopFlag
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.view import ClusterView
@@ -28,210 +28,146 @@ from zkconsumer.wire.messages.topic_admin import (
     BROKER_DEFAULT,
     FIRST_WITH_DEFAULTS,
     CreateTopicsRequest,
-    CreateTopicsResponse,
     NewTopic,
 )
 
 _BACKOFF_MS: Final = 100
 _MOST_REPLICAS: Final = 3
-_THERE: Final = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
-_PERHAPS_THERE: Final = ErrorCode.REQUEST_TIMED_OUT
+_THERE: Final = frozenset(
+    {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT}
+)
+"""The topic is there, or is perhaps being created."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnsuredTopic:
-    """A topic that exists, and whose partitions have leaders.
-
-    Attributes:
-        partitions: the number of partitions; may differ from the requested number if the topic
-            existed, or was auto-created by an old broker.
-        created: whether it did not exist before.
-    """
-
-    partitions: int
-    created: bool
-
-
-def ensure_topics(
+def ensure_topic(
     client: ClusterClient,
     dialer: BrokerDialer,
-    wanted: Mapping[str, int],
+    topic: str,
+    partitions: int,
     *,
     timeout_ms: int,
     replication_factor: int | None = None,
-    clock: Clock | None = None,
-) -> dict[str, EnsuredTopic]:
-    """Create missing topics; return when all can be written to.
+) -> tuple[int, ...]:
+    """Create a topic if it is missing; return when all its partitions have leaders.
 
     Args:
         client: the client of the cluster; its ``stop`` interrupts this call.
         dialer: opens connections.
-        wanted: the number of partitions for each topic.
+        topic: its name.
+        partitions: the number of partitions to create.
         timeout_ms: the time limit of the call.
-        replication_factor: of created topics; None for the cluster's default; if a broker can't
+        replication_factor: of a created topic; None for the cluster's default; if a broker can't
             apply that (before 2.4), three, or the number of brokers if that is less.
-        clock: for deadlines.
+
+    Returns:
+        Its partition numbers, ascending; maybe not as many as requested if the topic existed, or
+        was auto-created by an old broker.
 
     Raises:
         ConfigError: the brokers don't create topics; the message says what to do.
-        BrokerError: a topic is refused; the message names it and the reason.
+        BrokerError: the topic is refused; the message names it and the reason.
         RequestTimedOut: a partition has no leader within the time limit.
         ZkConsumerError: as ``ClusterClient.view``.
     """
-    if not wanted:
-        return {}
-    creation = _Creation(client, dialer, dict(wanted), replication_factor)
-    deadline = CallDeadline(
-        clock or SystemClock(), StopFlag(), limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
-    )
-    return creation.run(deadline)
+    deadline = CallDeadline(SystemClock(), StopFlag(), limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS)
+    return _Creation(client, dialer, topic, partitions, replication_factor, deadline).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Creation:
-    """One call of ``ensure_topics``. Thread: one."""
+    """One call of ``ensure_topic``. Thread: one."""
 
     client: ClusterClient
     dialer: BrokerDialer
-    wanted: Mapping[str, int]
+    topic: str
+    partitions: int
     replication_factor: int | None
+    deadline: CallDeadline
 
-    def run(self, deadline: CallDeadline) -> dict[str, EnsuredTopic]:
-        view = self.client.view(self.wanted, timeout_ms=deadline.left_ms)
-        missing = set(_missing(view, self.wanted))
-        requested = False
+    def run(self) -> tuple[int, ...]:
+        view = self._view()
+        must_create = self._is_missing(view)
         while True:
-            _check_allowed(view)
-            absent = sorted(_missing(view, missing))
-            if absent and not requested:
-                requested = self._create(view, absent, deadline)
-            waiting = [topic for topic in self.wanted if not _can_be_written(view, topic)]
-            if not waiting:
-                return {
-                    topic: EnsuredTopic(
-                        partitions=len(view.partitions[topic]), created=topic in missing
-                    )
-                    for topic in self.wanted
-                }
-            if not deadline.pause():
+            code = view.errors.get(self.topic)
+            if code is not None and not ErrorCode.of(code).retriable:
+                raise BrokerError(code, "Metadata", f"topic {self.topic}: {error_name(code)}")
+            if must_create and self._is_missing(view):
+                must_create = not self._create(view)
+            found = view.partitions.get(self.topic, ())
+            if found and all(
+                TopicPartition(self.topic, number) in view.leaders for number in found
+            ):
+                return found
+            if not self.deadline.pause():
                 raise RequestTimedOut(
-                    f"{_all(waiting)}: not every partition has a leader in time: check that enough "
-                    "brokers are up"
+                    f"topic {self.topic}: not every partition has a leader in time: check that "
+                    "enough brokers are up"
                 )
-            view = self.client.view(self.wanted, timeout_ms=max(1, deadline.left_ms))
+            view = self._view()
 
-    def _create(self, view: ClusterView, topics: Collection[str], deadline: CallDeadline) -> bool:
-        """Request the topics; return False if the request has to be repeated."""
+    def _view(self, *, allow_auto_create: bool = False) -> ClusterView:
+        return self.client.view(
+            [self.topic],
+            timeout_ms=max(1, self.deadline.left_ms),
+            allow_auto_create=allow_auto_create,
+        )
+
+    def _is_missing(self, view: ClusterView) -> bool:
+        return view.errors.get(self.topic) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _create(self, view: ClusterView) -> bool:
+        """Request the topic; return False if the request has to be repeated."""
         if not view.brokers:
             # Only a 0.8 cluster without topics responds like this.
-            self._create_on_demand(topics, deadline)
+            self._create_on_demand()
             return True
         try:
             connection = self.dialer.dial(
-                _brokers_to_try(view), timeout_ms=max(1, deadline.left_ms)
+                _broker_to_try(view), timeout_ms=max(1, self.deadline.left_ms)
             )
-        except TransportError:
-            if deadline.left_ms <= 0:
-                raise
-            return False
-        try:
-            if not connection.versions.has(ApiKey.CREATE_TOPICS):
-                self._create_on_demand(topics, deadline)
+            with closing(connection):
+                if connection.versions.has(ApiKey.CREATE_TOPICS):
+                    return self._request(connection, view)
+                self._create_on_demand()
                 return True
-            return self._request(connection, view, topics, deadline)
         except TransportError:
-            if deadline.left_ms <= 0:
+            if self.deadline.left_ms <= 0:
                 raise
             return False
-        finally:
-            connection.close()
 
-    def _request(
-        self,
-        connection: NegotiatedConnection,
-        view: ClusterView,
-        topics: Collection[str],
-        deadline: CallDeadline,
-    ) -> bool:
+    def _request(self, connection: NegotiatedConnection, view: ClusterView) -> bool:
+        """Request the topic; return False if the request may be repeated."""
         takes_defaults = connection.version_of(CreateTopicsRequest) >= FIRST_WITH_DEFAULTS
         replicas = self.replication_factor
         if replicas is None:
             replicas = BROKER_DEFAULT if takes_defaults else min(_MOST_REPLICAS, len(view.brokers))
-        left_ms = max(1, deadline.left_ms)
-        request = CreateTopicsRequest(
-            topics=tuple(
-                NewTopic(
-                    name=topic,
-                    num_partitions=self.wanted[topic],
-                    replication_factor=replicas,
-                )
-                for topic in topics
-            ),
-            timeout_ms=left_ms,
-        )
-        return _all_accepted(connection.call(request, timeout_ms=left_ms))
+        left_ms = max(1, self.deadline.left_ms)
+        new = NewTopic(name=self.topic, num_partitions=self.partitions, replication_factor=replicas)
+        request = CreateTopicsRequest(topics=(new,), timeout_ms=left_ms)
+        for created in connection.call(request, timeout_ms=left_ms).topics:
+            code = created.error_code
+            if code in _THERE:
+                continue
+            if ErrorCode.of(code).retriable:
+                return False
+            reported = f": {created.error_message}" if created.error_message else ""
+            raise BrokerError(
+                code,
+                "CreateTopics",
+                f"topic {created.name} could not be created: {error_name(code)}{reported}",
+            )
+        return True
 
-    def _create_on_demand(self, topics: Collection[str], deadline: CallDeadline) -> None:
-        """Auto-create topics, on brokers that lack CreateTopics."""
-        view = self.client.view(topics, timeout_ms=max(1, deadline.left_ms), allow_auto_create=True)
-        refused = sorted(_missing(view, topics))
-        if refused:
+    def _create_on_demand(self) -> None:
+        """Auto-create the topic, on brokers that lack CreateTopics."""
+        if self._is_missing(self._view(allow_auto_create=True)):
             raise ConfigError(
-                f"{_all(refused)} missing, and the brokers, older than Kafka 0.10.1, create no "
+                f"topic {self.topic} missing, and the brokers, older than Kafka 0.10.1, create no "
                 "topics on demand (auto.create.topics.enable=false): create with Kafka's own tools"
             )
 
 
-def _all_accepted(response: CreateTopicsResponse) -> bool:
-    """Return whether all topics exist, or are being created; False if the request may be repeated.
-
-    Raises:
-        BrokerError: a topic is refused.
-    """
-    settled = True
-    for topic in response.topics:
-        code = topic.error_code
-        if code in _THERE or code == _PERHAPS_THERE:
-            continue
-        if not ErrorCode.of(code).retriable:
-            reported = f": {topic.error_message}" if topic.error_message else ""
-            raise BrokerError(
-                code,
-                "CreateTopics",
-                f"topic {topic.name} could not be created: {error_name(code)}{reported}",
-            )
-        settled = False
-    return settled
-
-
-def _brokers_to_try(view: ClusterView) -> Broker:
+def _broker_to_try(view: ClusterView) -> Broker:
     """Return the controller; any broker if it is unknown, or not a broker (Kafka 4)."""
     controller = view.brokers.get(-1 if view.controller_id is None else view.controller_id)
     return controller or next(iter(view.brokers.values()))
-
-
-def _check_allowed(view: ClusterView) -> None:
-    """Check for permanent errors.
-
-    Raises:
-        BrokerError: a name is invalid, or a topic is not authorized.
-    """
-    for topic, code in view.errors.items():
-        if not ErrorCode.of(code).retriable:
-            raise BrokerError(code, "Metadata", f"topic {topic}: {error_name(code)}")
-
-
-def _missing(view: ClusterView, topics: Collection[str]) -> list[str]:
-    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return [topic for topic in topics if view.errors.get(topic) == unknown]
-
-
-def _can_be_written(view: ClusterView, topic: str) -> bool:
-    partitions = view.partitions.get(topic, ())
-    led = [TopicPartition(topic, partition) in view.leaders for partition in partitions]
-    return bool(led) and all(led)
-
-
-def _all(topics: Collection[str]) -> str:
-    names = sorted(topics)
-    return f"topic{'s' if len(names) > 1 else ''} {', '.join(names)}"

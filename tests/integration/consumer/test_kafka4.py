@@ -16,7 +16,7 @@ from zkconsumer.model import Broker, MemberState, Record
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer
-from zkconsumer.produce.topics import EnsuredTopic, ensure_topics
+from zkconsumer.produce.topics import ensure_topic
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
 from zkconsumer.wire.messages.topic_admin import CreateTopicsRequest, NewTopic, TopicSetting
@@ -133,7 +133,7 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
         shuffle=lambda _brokers: None,
     )
     name = fresh_name("written")
-    made = ensure_topics(client, dialer, {name: 3}, timeout_ms=LONG_MS)
+    made = ensure_topic(client, dialer, name, 3, timeout_ms=LONG_MS)
     compacted = f"{name}-compacted"
     topic = NewTopic(
         name=compacted,
@@ -144,10 +144,10 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
     with closing(dialer.dial(node, timeout_ms=LONG_MS)) as connection:
         request = CreateTopicsRequest(topics=(topic,), timeout_ms=LONG_MS)
         assert connection.call(request, timeout_ms=LONG_MS).topics[0].error_code == 0
-    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=LONG_MS)
+    ensure_topic(client, dialer, compacted, 1, timeout_ms=LONG_MS)
     client.stop()
     dialer.stop()
-    assert made == {name: EnsuredTopic(partitions=3, created=True)}
+    assert made == (0, 1, 2)
     tp = TopicPartition(name, 2)
     sent = write_in_each_codec([node], tp, StoredFields.HEADERS, list(Codec))
     with KafkaConsumer(

@@ -20,7 +20,7 @@ from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
-from zkconsumer.produce.topics import EnsuredTopic, ensure_topics
+from zkconsumer.produce.topics import ensure_topic
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox
 
@@ -181,21 +181,20 @@ def create(cluster: Sandbox, topic: str, partitions: int) -> None:
         retry_backoff_ms=50,
         shuffle=random.shuffle,
     )
-    wanted = {topic: partitions}
+    numbers = tuple(range(partitions))
     try:
         if cluster.kafka.startswith(("0.8", "0.9")):
             with pytest.raises(ConfigError, match=f"topic {topic} missing, and the brokers"):
-                ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
+                ensure_topic(client, dialer, topic, partitions, timeout_ms=LONG_MS)
             cluster.create_topic(topic, partitions=partitions)
         else:
-            made = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
-            assert made == {topic: EnsuredTopic(partitions=partitions, created=True)}
+            made = ensure_topic(client, dialer, topic, partitions, timeout_ms=LONG_MS)
+            assert made == numbers
             with pytest.raises(BrokerError, match="INVALID_REPLICATION_FACTOR"):
-                ensure_topics(
-                    client, dialer, {f"{topic}-9": 1}, timeout_ms=LONG_MS, replication_factor=9
+                ensure_topic(
+                    client, dialer, f"{topic}-9", 1, timeout_ms=LONG_MS, replication_factor=9
                 )
-        found = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
-        assert found == {topic: EnsuredTopic(partitions=partitions, created=False)}
+        assert ensure_topic(client, dialer, topic, partitions, timeout_ms=LONG_MS) == numbers
     finally:
         client.stop()
         dialer.stop()

@@ -14,7 +14,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.produce.topics import EnsuredTopic, ensure_topics
+from zkconsumer.produce.topics import ensure_topic
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.metadata import MetadataResponse
@@ -25,8 +25,7 @@ from zkconsumer.wire.messages.topic_admin import (
 )
 from zkconsumer.wire.versions import VersionRange
 
-NEW = {"new": 3}
-CREATED = {"new": EnsuredTopic(partitions=3, created=True)}
+CREATED = (0, 1, 2)
 
 
 class CreatingCluster:
@@ -56,17 +55,18 @@ class CreatingCluster:
 
     def ensure(
         self,
-        wanted: dict[str, int],
+        topic: str = "new",
         replication_factor: int | None = None,
         timeout_ms: int = LONG_MS,
-    ) -> dict[str, EnsuredTopic]:
-        """Ensure that the topics exist."""
+    ) -> tuple[int, ...]:
+        """Ensure that a topic exists, by default one that does not; it is to have 3 partitions."""
         dialer, client = self.cluster.dialer(), self.cluster.client()
         try:
-            return ensure_topics(
+            return ensure_topic(
                 client,
                 dialer,
-                wanted,
+                topic,
+                3,
                 timeout_ms=timeout_ms,
                 replication_factor=replication_factor,
             )
@@ -113,15 +113,13 @@ def world() -> CreatingCluster:
 
 def test_an_existing_topic_is_left_alone(world: CreatingCluster) -> None:
     """Even if it has another number of partitions, which is returned."""
-    assert world.ensure({"old": 5}) == {"old": EnsuredTopic(partitions=1, created=False)}
-    assert world.ensure({}) == {}
+    assert world.ensure("old") == (0,)
     assert world.requested == []
 
 
-def test_the_controller_creates_missing_topics(world: CreatingCluster) -> None:
+def test_the_controller_creates_a_missing_topic(world: CreatingCluster) -> None:
     """It has the cluster's default replication factor."""
-    created = world.ensure({**NEW, "old": 1})
-    assert created == CREATED | {"old": EnsuredTopic(partitions=1, created=False)}
+    assert world.ensure() == CREATED
     [(broker, request)] = world.requested
     [topic] = request.topics
     assert (broker, topic.name, topic.num_partitions, topic.replication_factor) == (1, "new", 3, -1)
@@ -135,7 +133,7 @@ def test_the_replication_factor_is_sent_if_brokers_have_no_default(
     """Before 2.4 it is the number of brokers, at most three, or the configured one."""
     for broker in world.cluster.brokers:
         broker.serves = {**broker.serves, ApiKey.CREATE_TOPICS: VersionRange(0, 2)}
-    assert world.ensure(NEW, replication_factor=wanted) == CREATED
+    assert world.ensure(replication_factor=wanted) == CREATED
     [(_, request)] = world.requested
     assert request.topics[0].replication_factor == sent
 
@@ -151,7 +149,7 @@ def test_the_replication_factor_is_sent_if_brokers_have_no_default(
 def test_a_retriable_failure_is_retried(world: CreatingCluster, code: ErrorCode) -> None:
     """A controller moved, a quota was exceeded, or a connection broke."""
     world.codes = [code]
-    assert world.ensure(NEW) == CREATED
+    assert world.ensure() == CREATED
     assert len(world.requested) == 2
 
 
@@ -166,7 +164,7 @@ def test_a_topic_that_another_client_creates_is_accepted(world: CreatingCluster)
 
     before = world.cluster.brokers[0].response
     world.cluster.brokers[0].response = appear
-    assert world.ensure(NEW) == {"new": EnsuredTopic(partitions=1, created=True)}
+    assert world.ensure() == (0,)
 
 
 def test_a_refusal_is_raised(world: CreatingCluster) -> None:
@@ -175,7 +173,7 @@ def test_a_refusal_is_raised(world: CreatingCluster) -> None:
     with pytest.raises(
         BrokerError, match=r"topic new could not be created: POLICY_VIOLATION \(44\): so it is"
     ):
-        world.ensure(NEW)
+        world.ensure()
     assert len(world.requested) == 1
 
 
@@ -193,7 +191,7 @@ def test_an_unauthorized_topic_is_an_error(world: CreatingCluster) -> None:
 
     world.cluster.brokers[0].response = forbidden
     with pytest.raises(BrokerError, match="topic new: TOPIC_AUTHORIZATION_FAILED"):
-        world.ensure(NEW)
+        world.ensure()
 
 
 def test_missing_leaders_are_a_timeout(world: CreatingCluster) -> None:
@@ -202,14 +200,14 @@ def test_missing_leaders_are_a_timeout(world: CreatingCluster) -> None:
     with pytest.raises(
         RequestTimedOut, match="topic new: not every partition has a leader in time"
     ):
-        world.ensure(NEW, timeout_ms=300)
+        world.ensure(timeout_ms=300)
 
 
 def test_a_controller_that_timed_out_is_not_asked_again(world: CreatingCluster) -> None:
     """The topic may still be created; if it is not, the call fails after its time-out."""
     world.codes = [ErrorCode.REQUEST_TIMED_OUT]
     with pytest.raises(RequestTimedOut, match="topic new: not every partition has a leader"):
-        world.ensure(NEW, timeout_ms=400)
+        world.ensure(timeout_ms=400)
     assert len(world.requested) == 1
 
 
@@ -246,13 +244,12 @@ def test_an_old_broker_creates_topics_on_demand(
     if nameless:
         empty = ScriptedReply(MetadataResponse(brokers=(), topics=()))
         old.brokers[0].script(ApiKey.METADATA, empty)
-    created = ensure_topics(*client, NEW, timeout_ms=LONG_MS)
-    assert created == {"new": EnsuredTopic(partitions=1, created=True)}
+    assert ensure_topic(*client, "new", 3, timeout_ms=LONG_MS) == (0,)
 
 
 def test_an_old_broker_that_creates_nothing_is_an_error(
     client: tuple[ClusterClient, BrokerDialer],
 ) -> None:
     """The error says what to do."""
-    with pytest.raises(ConfigError, match=r"topics a, new missing, .*create with Kafka's own"):
-        ensure_topics(*client, {**NEW, "a": 1}, timeout_ms=LONG_MS)
+    with pytest.raises(ConfigError, match=r"topic new missing, .*create with Kafka's own"):
+        ensure_topic(*client, "new", 3, timeout_ms=LONG_MS)
