@@ -14,7 +14,7 @@ from tests.histories.recorder import Recorder
 from tests.support.set_producer import Producer
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.settings import ACKS_ALL, ProducerSettings
+from zkconsumer.produce.settings import ACKS_ALL, BatchSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import Mailbox, ThreadScope
@@ -77,7 +77,7 @@ class _Writer:
         self._stopped.put(None)
 
     def _connect(self) -> Producer:
-        settings = ProducerSettings(acks=ACKS_ALL, timeout_ms=_TIMEOUT_MS, retries=0)
+        settings = BatchSettings(acks=ACKS_ALL, timeout_ms=_TIMEOUT_MS, retries=0)
         return Producer(self._cluster.brokers, settings=settings)
 
     def _send(self, tp: TopicPartition, codec: Codec) -> None:

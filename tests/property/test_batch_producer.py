@@ -9,8 +9,8 @@ from tests.support.shares import examples
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import WriteFailed
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
-from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.wire.api import ApiKey
@@ -63,7 +63,9 @@ def test_every_record_is_written_or_reported(
         net.brokers.addresses,
         connector=net.network,
         settings=BatchSettings(
-            producer=ProducerSettings(timeout_ms=LONG_MS, retries=retries, backoff_ms=1),
+            timeout_ms=LONG_MS,
+            retries=retries,
+            backoff_ms=1,
             codec=codec,
             set_bytes=set_bytes,
         ),

@@ -14,7 +14,7 @@ from zkconsumer.errors import ConnectionLost, WriteFailed, ZkConsumerError
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.produce.identity import ProducerIdentity
 from zkconsumer.produce.pending import WrittenSet
-from zkconsumer.produce.settings import BatchSettings, ProducerSettings
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.produce.writing import Writing
 from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.decode import decode_record_set
@@ -182,9 +182,7 @@ def write(
     }
     writing = Writing(
         {tp: [Record(0, None, value) for value in values] for tp, values in wanted.items()},
-        BatchSettings(
-            producer=ProducerSettings(retries=retries, backoff_ms=0), set_bytes=set_bytes
-        ),
+        BatchSettings(retries=retries, backoff_ms=0, set_bytes=set_bytes),
         cast("Any", cluster),
         ProducerIdentity(is_wanted=idempotent),
         wait=lambda _ms: None,
@@ -386,10 +384,9 @@ def made_writing(
     retries: int = 99,
 ) -> Writing:
     """Make a write with enough retries."""
-    producer = ProducerSettings(retries=retries, backoff_ms=0)
     return Writing(
         records or {},
-        BatchSettings(producer=producer, set_bytes=set_bytes),
+        BatchSettings(retries=retries, backoff_ms=0, set_bytes=set_bytes),
         cast("Any", cluster),
         identity,
         wait=lambda _ms: None,
@@ -464,7 +461,7 @@ def test_new_ids_are_requested_as_long_as_records_may_be_retried() -> None:
     waits: list[int] = []
     writing = Writing(
         {},
-        BatchSettings(producer=ProducerSettings(retries=1 << 30, backoff_ms=7)),
+        BatchSettings(retries=1 << 30, backoff_ms=7),
         cast("Any", cluster := UnknownIdCluster([])),
         ProducerIdentity(is_wanted=True),
         wait=waits.append,

@@ -15,13 +15,14 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.exchange import is_retriable, outcomes_of, produce_request
 from zkconsumer.produce.outgoing import Outgoing, build_set, least_version
 from zkconsumer.produce.routes import Routes
-from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.messages.produce import ProduceRequest
@@ -34,7 +35,7 @@ class Producer:
         brokers: the bootstrap brokers.
         connector: connects to them, if there is no ``dialer``.
         dialer: opens connections, with TLS and SASL; the caller must close it.
-        settings: see ``ProducerSettings``.
+        settings: see ``BatchSettings``.
         wait: sleeps for a number of milliseconds.
         clock: the clock for records without a timestamp.
     """
@@ -45,14 +46,15 @@ class Producer:
         *,
         connector: Connector | None = None,
         dialer: BrokerDialer | None = None,
-        settings: ProducerSettings | None = None,
+        settings: BatchSettings | None = None,
         wait: Callable[[int], object] = wait_ms,
         clock: Clock | None = None,
     ) -> None:
-        settings = settings or ProducerSettings()
+        settings = settings or BatchSettings()
+        client = ClientSettings(client_id="zkconsumer-producer", timeout_ms=settings.timeout_ms)
         self._routes = Routes(
             brokers,
-            dialer=dialer or dialer_of(settings.client, connector=connector),
+            dialer=dialer or dialer_of(client, connector=connector),
             timeout_ms=settings.timeout_ms,
         )
         self._settings = settings

@@ -6,7 +6,7 @@ from typing import Self
 
 from tests.support.set_producer import Producer
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import Mailbox, ThreadScope
@@ -66,7 +66,7 @@ class Traffic:
         self._partitions = list(partitions)
         self._producer = Producer(
             cluster.brokers,
-            settings=ProducerSettings(timeout_ms=timeout_ms, retries=300, backoff_ms=50),
+            settings=BatchSettings(timeout_ms=timeout_ms, retries=300, backoff_ms=50),
         )
         self._scope = ThreadScope("traffic")
         self._stop: Mailbox[None] = Mailbox()

@@ -162,7 +162,9 @@ class Mirror:
     def _consume(self, settings: Mapping[str, object]) -> SliceConsumer:
         # Without their headers, batches can't be written unchanged, so their bytes are not kept.
         ours = self._settings
-        consumer = open_consumer(settings, ours.target.codec if ours.with_headers else Codec.NONE)
+        consumer = open_consumer(
+            settings, ours.target.batches.codec if ours.with_headers else Codec.NONE
+        )
         self._on_consumer(consumer)
         return consumer
 

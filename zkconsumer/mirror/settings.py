@@ -16,7 +16,7 @@ from zkconsumer.consumer.settings.keys import BY_KEY as POLL_KEYS
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.net.client_settings import ClientSettings, read_client_settings
-from zkconsumer.produce.settings import SET_BYTES
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.codecs import Codec
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,6 @@ log = logging.getLogger(__name__)
 DEFAULT_COMMIT_INTERVAL_MS: Final = 10_000
 CLIENT_ID: Final = "zkconsumer-mirror"
 BATCH_RECORDS: Final = 50_000
-_TIMEOUT_MS: Final = 10_000
 
 _RENAMED: Final = {
     "fetch.wait.max.ms": "fetch.max.wait.ms",
@@ -50,22 +49,13 @@ class TargetSettings:
 
     Attributes:
         client: bootstrap servers, security, and the time limit of an acknowledgement.
-        codec: the codec to compress with.
+        batches: how they are written, except for the retries.
         retries: the maximum number of retries of a set after transient errors; None: unlimited.
-        backoff_ms: the pause between two tries.
-        set_bytes: the maximum size of a set before compression.
-        request_bytes: the maximum size of a request's sets.
-        idempotent: whether to number the messages if the target supports (0.11) and permits it: a
-            set that is sent again because its response was lost is then not duplicated.
     """
 
     client: ClientSettings
-    codec: Codec = Codec.NONE
+    batches: BatchSettings = field(default_factory=lambda: BatchSettings(idempotent=True))
     retries: int | None = None
-    backoff_ms: int = 200
-    set_bytes: int = SET_BYTES
-    request_bytes: int = 1 << 25
-    idempotent: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,18 +210,18 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
     known = {*_NUMBERS, *_CODEC_KEYS, *_ACKS, *_IGNORED, *security, "client.id", _IDEMPOTENCE}
     for key in given.keys() - known:
         log.warning("setting %s of the producer has no effect on a mirror", key)
-    make: Callable[..., TargetSettings] = TargetSettings
-    return make(
-        client=read_client_settings(
-            security,
-            client_id=given.get("client.id", CLIENT_ID),
-            timeout_ms=numbers.pop("timeout_ms", _TIMEOUT_MS),
-            servers=servers,
-        ),
-        codec=codecs[-1] if codecs else Codec.NONE,
-        idempotent=_is_idempotent(given),
-        **numbers,
+    retries = numbers.pop("retries", None)
+    make: Callable[..., BatchSettings] = BatchSettings
+    batches = make(
+        codec=codecs[-1] if codecs else Codec.NONE, idempotent=_is_idempotent(given), **numbers
     )
+    client = read_client_settings(
+        security,
+        client_id=given.get("client.id", CLIENT_ID),
+        timeout_ms=batches.timeout_ms,
+        servers=servers,
+    )
+    return TargetSettings(client=client, batches=batches, retries=retries)
 
 
 _SERVERS: Final = ("metadata.broker.list", "bootstrap.servers")
@@ -247,7 +237,7 @@ _NUMBERS: Final = {
     "batch.size": ("set_bytes", 1 << 16),
     "max.request.size": ("request_bytes", 1 << 16),
 }
-"""The field of ``TargetSettings`` for each setting of a producer, and its minimum."""
+"""The field of ``BatchSettings`` for each setting of a producer, and its minimum."""
 
 
 def _is_idempotent(given: Mapping[str, str]) -> bool:

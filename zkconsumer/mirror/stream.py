@@ -143,7 +143,7 @@ class MirrorStream(ConsumerRebalanceListener):
             target.producer,
             self._ledger,
             is_stopping=self._giving_up.is_set,
-            pause=lambda: self._pause(settings.target.backoff_ms),
+            pause=lambda: self._pause(settings.target.batches.backoff_ms),
             retries=settings.target.retries,
             drops=not settings.abort_on_send_failure,
         )
@@ -265,7 +265,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._repeats.works(f"topic {topic} of the target")
                 return count
             tries += 1
-            self._wait(self._settings.target.backoff_ms)
+            self._wait(self._settings.target.batches.backoff_ms)
 
     def _source_count(self, consumer: SliceConsumer, source: TopicPartition) -> int:
         known = self._source_counts.get(source.topic, 0)

@@ -3,15 +3,14 @@
 import random
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError, MirrorError, ZkConsumerError
 from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
 from zkconsumer.net.dialling import dialer_of
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
-from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.produce.topics import ensure_topic
 
 _TRIES = 5
@@ -71,18 +70,7 @@ class Target:
         self.producer = BatchProducer(
             client.bootstrap,
             dialer=dialer,
-            settings=BatchSettings(
-                producer=ProducerSettings(
-                    client_id=client.client_id,
-                    timeout_ms=client.timeout_ms,
-                    retries=_tries(target),
-                    backoff_ms=target.backoff_ms,
-                ),
-                codec=target.codec,
-                set_bytes=target.set_bytes,
-                request_bytes=target.request_bytes,
-                idempotent=target.idempotent,
-            ),
+            settings=replace(target.batches, retries=_tries(target)),
             wait=wait,
         )
         self._closing.callback(self.producer.close)
@@ -90,7 +78,7 @@ class Target:
             dialer,
             client.bootstrap,
             request_timeout_ms=client.timeout_ms,
-            retry_backoff_ms=target.backoff_ms,
+            retry_backoff_ms=target.batches.backoff_ms,
             shuffle=random.shuffle,
         )
         self._closing.callback(self._client.stop)
@@ -170,5 +158,7 @@ class Target:
 
 def _tries(target: TargetSettings) -> int:
     """Return the number of the producer's attempts before a failure is logged."""
-    most = max(_TRIES, _OUTAGE_MS // max(1, target.backoff_ms)) if target.idempotent else _TRIES
+    most = _TRIES
+    if target.batches.idempotent:
+        most = max(_TRIES, _OUTAGE_MS // max(1, target.batches.backoff_ms))
     return most if target.retries is None else min(most, target.retries)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.errors import ConfigError, TransportError
+from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.transport import Connector
@@ -22,7 +23,7 @@ from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.outgoing_sets import OutgoingRecords
 from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.produce.routes import Routes
-from zkconsumer.produce.settings import ACKS_ALL, ACKS_NONE, BatchSettings
+from zkconsumer.produce.settings import ACKS_ALL, BatchSettings
 from zkconsumer.produce.writing import RecordSource, Writing
 from zkconsumer.scope import wait_ms
 
@@ -40,12 +41,9 @@ class BatchProducer:
 
     Args:
         connector: connects to brokers; not used with a ``dialer``.
-        dialer: opens connections, with TLS and SASL; the caller closes it.
+        dialer: opens connections, which the caller closes; None: without TLS and SASL.
         settings: see ``BatchSettings``.
         wait: sleeps for a number of milliseconds.
-
-    Raises:
-        ConfigError: the settings request no acknowledgements.
     """
 
     def __init__(
@@ -59,14 +57,12 @@ class BatchProducer:
         clock: Clock | None = None,
     ) -> None:
         self._settings = settings or BatchSettings()
-        producer = self._settings.producer
-        if producer.acks == ACKS_NONE:
-            raise ConfigError("acks=0: a record that is lost would go unnoticed; use 1 or all")
-        self._producer = producer
+        timeout_ms = self._settings.timeout_ms
+        client = ClientSettings(client_id="zkconsumer-producer", timeout_ms=timeout_ms)
         self._routes = Routes(
             brokers,
-            dialer=dialer or dialer_of(producer.client, connector=connector),
-            timeout_ms=producer.timeout_ms,
+            dialer=dialer or dialer_of(client, connector=connector),
+            timeout_ms=timeout_ms,
             creating=False,
         )
         self._wait = wait
@@ -74,7 +70,7 @@ class BatchProducer:
         self._stopped = False
         self._is_last_try = False
         self._identity = ProducerIdentity(
-            is_wanted=self._settings.idempotent and producer.acks == ACKS_ALL
+            is_wanted=self._settings.idempotent and self._settings.acks == ACKS_ALL
         )
 
     def whole_cluster(self) -> ClusterView:
@@ -89,7 +85,7 @@ class BatchProducer:
             AuthenticationFailed: a broker refuses our credentials, or we don't trust it.
             UnsupportedVersion, ProtocolError, BrokerError: no broker returns a usable response.
         """
-        for _ in range(self._producer.retries):
+        for _ in range(self._settings.retries):
             try:
                 view = self._routes.whole_cluster()
             except TransportError:
@@ -98,7 +94,7 @@ class BatchProducer:
             else:
                 if view.brokers:
                     return view
-            self._wait(self._producer.backoff_ms)
+            self._wait(self._settings.backoff_ms)
         return self._routes.whole_cluster()
 
     def write(

@@ -44,7 +44,7 @@ class ProducerIdentity:
         is_wanted: whether the producer is to be idempotent if brokers allow it.
 
     Attributes:
-        is_wanted: whether sets are to be numbered, as far as known.
+        is_wanted: whether sets are to be numbered; set to False once a broker refuses that.
     """
 
     def __init__(self, *, is_wanted: bool) -> None:
@@ -74,10 +74,6 @@ class ProducerIdentity:
         """
         self._next.pop(tp, None)
         self._own = NO_SEQUENCE
-
-    def give_up(self) -> None:
-        """Stop numbering records."""
-        self.is_wanted = False
 
 
 def is_lost(error: ZkConsumerError) -> bool:

@@ -95,9 +95,9 @@ class KafkaProducer:
         self._dialer = dialer_of(config.client, clock=clock)
         self._client = ClusterClient(
             self._dialer,
-            config.brokers,
+            config.client.bootstrap,
             request_timeout_ms=config.client.timeout_ms,
-            retry_backoff_ms=config.batches.producer.backoff_ms,
+            retry_backoff_ms=config.batches.backoff_ms,
             clock=clock,
             shuffle=random.shuffle,
         )
@@ -109,14 +109,14 @@ class KafkaProducer:
             creating=config.creates_topics,
         )
         self._writer = BatchProducer(
-            config.brokers, dialer=self._dialer, settings=config.batches, clock=clock
+            config.client.bootstrap, dialer=self._dialer, settings=config.batches, clock=clock
         )
         self._queue = SendQueue(config.limits)
         self._changed = threading.Condition()
         self._resolved = threading.Condition()
         self._ending = False
         self._closed = False
-        self._serializers = tuple(self.config.serializers)
+        self._serializers = config.serializers
         self._failure: BaseException | None = None
         self._writing: ScopedThread | None = None
         if config.bootstrap_timeout_ms:
@@ -186,7 +186,7 @@ class KafkaProducer:
         self, tp: TopicPartition, outgoing: Outgoing, deadline_ms: int
     ) -> FutureRecordMetadata:
         future = FutureRecordMetadata(self._wait_for)
-        size, most = outgoing_bytes(outgoing), self.config.max_record_bytes
+        size, most = outgoing_bytes(outgoing), self.config.batches.request_bytes
         if size > most:
             text = f"the record has {size} bytes: max_request_size is {most}"
             future.notify(None, MessageSizeTooLargeError(text))

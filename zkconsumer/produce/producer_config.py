@@ -9,14 +9,13 @@ from zkconsumer.config_security import JAVA_KEYS, by_our_names
 from zkconsumer.config_spec import INT_MAX, ConfigKey
 from zkconsumer.config_values import gathered, read_table
 from zkconsumer.errors import ConfigError
-from zkconsumer.model import Broker
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.security import security_in
 from zkconsumer.printable import shown
 from zkconsumer.produce.producer_keys import BY_KEY, INERT, KEYS, OBJECTS, REFUSED
 from zkconsumer.produce.send_queue import QueueLimits
-from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, BatchSettings, ProducerSettings
+from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, BatchSettings
 from zkconsumer.records.codecs import Codec, compress
 from zkconsumer.serializer import Headers
 
@@ -35,14 +34,12 @@ class ProducerConfig:
     """The settings of one producer.
 
     Attributes:
-        brokers: the brokers to connect to first.
         client: the settings of connections.
         batches: the settings of batches and retries.
         limits: the limits of the queue.
         serialize_key: serializes keys.
         serialize_value: serializes values.
         partitioner: chooses partitions; None: as the Java client does.
-        max_record_bytes: the maximum size of a record.
         max_block_ms: how long ``send`` may wait.
         bootstrap_timeout_ms: how long to look for a first broker; 0: not at all.
         metadata_max_age_ms: how long the partitions of a topic are cached.
@@ -50,14 +47,12 @@ class ProducerConfig:
         serializers: the given serializers, to be closed with the producer.
     """
 
-    brokers: tuple[Broker, ...]
     client: ClientSettings
     batches: BatchSettings
     limits: QueueLimits
     serialize_key: Serialize
     serialize_value: Serialize
     partitioner: Partitioner | None
-    max_record_bytes: int
     max_block_ms: int
     bootstrap_timeout_ms: int
     metadata_max_age_ms: int
@@ -86,17 +81,12 @@ def read_producer_config(
     key, value = given.get("key.serializer"), given.get("value.serializer")
     client = values.client(given)
     return ProducerConfig(
-        brokers=client.bootstrap,
         client=client,
         batches=BatchSettings(
-            producer=ProducerSettings(
-                client_id=client.client_id,
-                security=client.security,
-                acks=acks,
-                timeout_ms=client.timeout_ms,
-                retries=values.number("retries"),
-                backoff_ms=values.number("retry.backoff.ms"),
-            ),
+            acks=acks,
+            timeout_ms=client.timeout_ms,
+            retries=values.number("retries"),
+            backoff_ms=values.number("retry.backoff.ms"),
             codec=_codec(values),
             set_bytes=max(1, values.number("batch.size")),
             request_bytes=values.number("max.request.size"),
@@ -106,7 +96,6 @@ def read_producer_config(
         serialize_key=_serializer("key_serializer", key),
         serialize_value=_serializer("value_serializer", value),
         partitioner=_partitioner(given.get("partitioner")),
-        max_record_bytes=values.number("max.request.size"),
         max_block_ms=values.number("max.block.ms"),
         bootstrap_timeout_ms=values.number("bootstrap.timeout.ms"),
         metadata_max_age_ms=values.number("metadata.max.age.ms"),

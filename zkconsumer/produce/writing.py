@@ -108,7 +108,6 @@ class Writing:
     ) -> None:
         self._pending = Pending(records, set_bytes=settings.set_bytes)
         self._settings = settings
-        self._producer = settings.producer
         self._routes = routes
         self._identity = identity
         self._wait = wait
@@ -129,7 +128,7 @@ class Writing:
             if self._under_way:
                 self._take(self._under_way.popleft())
             elif self._will_retry():
-                self._wait(self._producer.backoff_ms)
+                self._wait(self._settings.backoff_ms)
                 self._resting.clear()
             elif self._is_ending:
                 for tp in self._pending.partitions():
@@ -298,9 +297,9 @@ class Writing:
         connection: NegotiatedConnection,
         chosen: Mapping[TopicPartition, tuple[PendingSet, bytes]],
     ) -> bool:
-        producer = self._producer
+        settings = self._settings
         data = {tp: built for tp, (_, built) in chosen.items()}
-        request = produce_request(data, acks=producer.acks, timeout_ms=producer.timeout_ms)
+        request = produce_request(data, acks=settings.acks, timeout_ms=settings.timeout_ms)
         sets = {tp: pending_set for tp, (pending_set, _) in chosen.items()}
         for pending_set in sets.values():
             pending_set.is_under_way = True
@@ -309,7 +308,7 @@ class Writing:
         try:
             in_flight = connection.begin(
                 request,
-                timeout_ms=2 * producer.timeout_ms * (in_front + 1),
+                timeout_ms=2 * settings.timeout_ms * (in_front + 1),
                 at_least=self._least,
                 most_in_flight=_MOST_REQUESTS,
             )
@@ -326,7 +325,7 @@ class Writing:
         """Wait for a response, and handle it."""
         try:
             response = exchange.connection.finish(
-                exchange.in_flight, timeout_ms=2 * self._producer.timeout_ms
+                exchange.in_flight, timeout_ms=2 * self._settings.timeout_ms
             )
         except ZkConsumerError as error:
             self._fail_all(exchange.sets, error)
@@ -367,7 +366,7 @@ class Writing:
         has_identity = pending_set.sequence.producer_id >= 0
         if has_identity and is_refused(outcome):
             log.info("%s; writing to it without a producer id (not idempotent)", outcome)
-            self._identity.give_up()
+            self._identity.is_wanted = False
             self._renumber(tp)
         elif has_identity and is_lost(outcome) and self._has_tries(tp):
             log.info("%s; continuing with a new producer id", outcome)
@@ -388,14 +387,14 @@ class Writing:
 
     def _rest(self, tp: TopicPartition) -> None:
         self._resting.add(tp)
-        self._rest_until_ms = self._clock.now_ms() + self._producer.backoff_ms
+        self._rest_until_ms = self._clock.now_ms() + self._settings.backoff_ms
 
     def _has_tries(self, tp: TopicPartition) -> bool:
         if self._is_stopped():
             return False
         if self._source is not None and not self._source.may_retry(tp):
             return False
-        return self._tries[tp] < self._producer.retries
+        return self._tries[tp] < self._settings.retries
 
     # --- identity ---------------------------------------------------------------------------
 
@@ -413,14 +412,14 @@ class Writing:
         Raises:
             ZkConsumerError: the broker does not respond, or is not ready.
         """
-        response = connection.call(InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms)
+        response = connection.call(InitProducerIdRequest(), timeout_ms=self._settings.timeout_ms)
         code = response.error_code
         if code != ErrorCode.NONE:
             text = f"{connection.broker} did not assign a producer id: {error_name(code)}"
             if ErrorCode.of(code).retriable:
                 raise BrokerError(code, "InitProducerId", text)
             log.info("%s; writing without one", text)
-            self._identity.give_up()
+            self._identity.is_wanted = False
             return False
         self._identity.give(response.producer_id, response.producer_epoch)
         return True

@@ -14,8 +14,9 @@ from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.mirrors import mirror_settings, proof_of, read_topic, write_all
 from tests.support.real_topics import keyed_lines, write_lines
 from zkconsumer.mirror.mirror import Mirror
-from zkconsumer.mirror.settings import target_settings
+from zkconsumer.mirror.settings import TargetSettings, target_settings
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.settings import SET_BYTES
 from zkconsumer.records.batch_header import BatchHeader
 from zkconsumer.records.codecs import Codec
 
@@ -27,6 +28,12 @@ COUNT, BATCHES = 3_000, 3
 def bodies(headers: list[BatchHeader]) -> list[tuple[int, ...]]:
     """Return size, record count and base timestamp of each batch."""
     return [(header.size, header.record_count, header.base_timestamp) for header in headers]
+
+
+def _target(servers: str, codec: Codec, set_bytes: int = SET_BYTES) -> TargetSettings:
+    """Return a target whose sets are compressed with a codec."""
+    target = target_settings({}, servers)
+    return replace(target, batches=replace(target.batches, codec=codec, set_bytes=set_bytes))
 
 
 def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path) -> None:
@@ -53,7 +60,7 @@ def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path)
             mirror_settings(source, group, f"{name}-.*", servers, topic_prefix=prefix),
             stop_at_end=True,
             offsets_file=file,
-            target=replace(target_settings({}, servers), codec=codec, set_bytes=120_000),
+            target=_target(servers, codec, set_bytes=120_000),
         )
         assert Mirror(settings).run().total.acknowledged == COUNT * len(Codec)
         proof = proof_of(source, group, servers, file)
@@ -87,7 +94,7 @@ def test_batches_of_a_java_producer_are_copied_as_they_are(
             mirror_settings(source, topic, topic, target.bootstrap_servers),
             stop_at_end=True,
             offsets_file=tmp_path / topic,
-            target=replace(target_settings({}, target.bootstrap_servers), codec=codec),
+            target=_target(target.bootstrap_servers, codec),
         )
         assert Mirror(settings).run().total.acknowledged == COUNT
         assert proof_of(source, topic, target.bootstrap_servers, tmp_path / topic).is_proven

@@ -23,8 +23,9 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.security import SecuritySettings, read_security
-from zkconsumer.produce.settings import ProducerSettings
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.certificates import make_certificates
 
@@ -135,8 +136,11 @@ def test_polls_of_a_zookeeper_group(secured: Sandbox, topic: str) -> None:
 def test_polls_and_producers(secured: Sandbox, topic: str) -> None:
     """The poll API reads what the producer wrote."""
     brokers = parse_bootstrap("servers", secured.access.bootstrap_servers)
-    producer = Producer(brokers, settings=ProducerSettings(security=security(secured)))
-    with contextlib.closing(producer):
+    client = ClientSettings(client_id="p", timeout_ms=PROMPT_MS, security=security(secured))
+    with ExitStack() as opened:
+        dialer = dialer_of(client)
+        opened.callback(dialer.stop)
+        producer = opened.enter_context(contextlib.closing(Producer(brokers, dialer=dialer)))
         producer.send(TopicPartition(topic, 0), [Record(0, None, b"last")])
     with contextlib.closing(
         KafkaConsumer(

@@ -8,11 +8,11 @@ from tests.fakes.fake_script import Close, DefaultReply, Fail, Hang, ScriptedRep
 from tests.support.fake_net import FakeNet, fake_net
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import ConfigError, LocalProtocolError, WriteFailed
+from zkconsumer.errors import LocalProtocolError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing
-from zkconsumer.produce.settings import ACKS_NONE, ProducerSettings
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
@@ -24,9 +24,7 @@ from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 
 P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
 TIMEOUT_MS = 500
-SETTINGS = BatchSettings(
-    producer=ProducerSettings(timeout_ms=TIMEOUT_MS, retries=2, backoff_ms=70), set_bytes=1_000
-)
+SETTINGS = BatchSettings(timeout_ms=TIMEOUT_MS, retries=2, backoff_ms=70, set_bytes=1_000)
 
 
 @pytest.fixture
@@ -268,13 +266,6 @@ def test_a_header_that_can_not_be_encoded_fails(net: FakeNet, waits: list[int]) 
     assert log(net, P0) == [b"a"]
 
 
-def test_acknowledgements_are_required(net: FakeNet, waits: list[int]) -> None:
-    """Without acknowledgements losses would go unnoticed."""
-    settings = replace(SETTINGS, producer=replace(SETTINGS.producer, acks=ACKS_NONE))
-    with pytest.raises(ConfigError, match="acks=0"):
-        producer(net, waits, settings)
-
-
 def test_the_size_of_requests_is_limited(net: FakeNet, waits: list[int]) -> None:
     """A broker that leads many partitions gets several requests, one after the other."""
     settings = replace(SETTINGS, request_bytes=1_000)
@@ -288,7 +279,7 @@ def test_the_size_of_requests_is_limited(net: FakeNet, waits: list[int]) -> None
 
 def test_stopping_ends_a_write(net: FakeNet, waits: list[int]) -> None:
     """A caller that waits for a hanging broker gets at once what was not acknowledged."""
-    settings = BatchSettings(producer=ProducerSettings(timeout_ms=60_000))
+    settings = BatchSettings(timeout_ms=60_000)
     sender = producer(net, waits, settings)
     sender.write({P0: rows(b"a")})
     net.brokers[0].script(ApiKey.PRODUCE, Hang())

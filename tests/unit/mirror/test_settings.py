@@ -16,6 +16,7 @@ from zkconsumer.mirror.settings import (
 )
 from zkconsumer.mirror.target import _tries
 from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.codecs import Codec
 
 CLIENT = ClientSettings(client_id="mirror", timeout_ms=1_000)
@@ -117,8 +118,8 @@ def test_property_files_of_both_producers_are_understood(new: bool) -> None:
         ("a", 1),
         ("b", 2),
     ]
-    assert target.codec is (Codec.GZIP if new else Codec.SNAPPY)
-    assert (target.retries, target.backoff_ms, target.client.timeout_ms) == (7, 50, 4_000)
+    assert target.batches.codec is (Codec.GZIP if new else Codec.SNAPPY)
+    assert (target.retries, target.batches.backoff_ms, target.client.timeout_ms) == (7, 50, 4_000)
     assert target.client.client_id == "me"
     assert target.client.security.protocol == "SASL_PLAINTEXT"
 
@@ -166,8 +167,8 @@ def test_a_mirror_within_one_cluster_must_not_be_circular(
 
 def test_the_idempotent_producer_can_be_disabled() -> None:
     """It is the default; a value that is neither true nor false is refused."""
-    assert target_settings({}, "h:1").idempotent
-    assert not target_settings({"enable.idempotence": "False"}, "h:1").idempotent
+    assert target_settings({}, "h:1").batches.idempotent
+    assert not target_settings({"enable.idempotence": "False"}, "h:1").batches.idempotent
     with pytest.raises(ConfigError, match=r"enable\.idempotence is maybe"):
         target_settings({"enable.idempotence": "maybe"}, "h:1")
 
@@ -175,5 +176,5 @@ def test_the_idempotent_producer_can_be_disabled() -> None:
 def test_an_idempotent_producer_retries_for_longer_than_an_election() -> None:
     """Giving up would mean a new producer id, and copies; a configured limit is obeyed."""
     assert _tries(TargetSettings(client=CLIENT)) * 200 >= 120_000
-    assert _tries(TargetSettings(client=CLIENT, idempotent=False)) == 5
+    assert _tries(TargetSettings(client=CLIENT, batches=BatchSettings())) == 5
     assert _tries(TargetSettings(client=CLIENT, retries=3)) == 3

@@ -9,7 +9,6 @@ from zkconsumer.model import Broker
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.client_settings import ClientSettings, read_client_settings
 from zkconsumer.net.security import SecuritySettings, read_security
-from zkconsumer.produce.settings import ProducerSettings
 
 SECRET = "s3cr3t"
 SECURED = {
@@ -57,13 +56,6 @@ def test_settings_can_be_pickled_and_their_repr_shows_no_secret() -> None:
     )
     assert pickle.loads(pickle.dumps(tokens)) == tokens
     assert SECRET not in repr(tokens)
-
-
-def test_a_producer_has_the_security_of_its_settings() -> None:
-    """No other argument is needed."""
-    security = read_security(SECURED)
-    client = ProducerSettings(client_id="p", timeout_ms=3, security=security).client
-    assert client == ClientSettings(client_id="p", timeout_ms=3, security=security)
 
 
 def test_credentials_of_two_kinds_are_refused() -> None:

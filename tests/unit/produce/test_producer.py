@@ -13,7 +13,7 @@ from zkconsumer.errors import (
     TransportError,
 )
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.wire.api import ApiKey
@@ -22,7 +22,7 @@ from zkconsumer.wire.messages.produce import ProduceResponse
 TP = TopicPartition("t", 0)
 RECORDS = [Record(7, b"k", b"one"), Record(7, None, b"two")]
 TIMEOUT_MS = 500
-SETTINGS = ProducerSettings(timeout_ms=TIMEOUT_MS, retries=3, backoff_ms=70)
+SETTINGS = BatchSettings(timeout_ms=TIMEOUT_MS, retries=3, backoff_ms=70)
 
 
 class Waits(list[int]):
@@ -46,7 +46,7 @@ def waits() -> Waits:
     return Waits()
 
 
-def producer(net: FakeNet, waits: Waits, settings: ProducerSettings = SETTINGS) -> Producer:
+def producer(net: FakeNet, waits: Waits, settings: BatchSettings = SETTINGS) -> Producer:
     """Return a producer in memory."""
     return Producer(net.brokers.addresses, connector=net.network, settings=settings, wait=waits)
 

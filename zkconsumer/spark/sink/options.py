@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.printable import shown
-from zkconsumer.produce.batch_producer import BatchSettings
 from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
-from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, ProducerSettings
+from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, BatchSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, notes_without_effect
@@ -68,6 +68,7 @@ class SinkOptions:
 
     Attributes:
         address: where the cluster is.
+        client: the settings of connections.
         topic: the topic of all rows; None: the ``topic`` column decides.
         partitioner: the class name of the original's partitioner.
         batch: the settings for writing.
@@ -75,6 +76,7 @@ class SinkOptions:
     """
 
     address: ClusterAddress
+    client: ClientSettings
     topic: str | None
     partitioner: str
     batch: BatchSettings
@@ -96,27 +98,29 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         raise ConfigError(f"{TOPIC} is {shown(topic)}: that is no topic's name")
     partitioner = given.get(PARTITIONER_OPTION, DEFAULT_PARTITIONER).strip()
     key_hash(partitioner)
+    address, batch = read_address(given), _batch_settings(given)
     return SinkOptions(
-        address=read_address(given),
+        address=address,
+        client=ClientSettings(
+            client_id=given.get(CLIENT_ID, DEFAULT_CLIENT_ID),
+            timeout_ms=batch.timeout_ms,
+            security=address.broker_security,
+        ),
         topic=topic,
         partitioner=partitioner,
-        batch=_batch_settings(given),
+        batch=batch,
         notes=notes_without_effect(given, _EFFECTIVE, "when writing"),
     )
 
 
 def _batch_settings(given: Mapping[str, str]) -> BatchSettings:
     usual = BatchSettings()
-    producer = ProducerSettings(
-        client_id=given.get(CLIENT_ID, DEFAULT_CLIENT_ID),
-        acks=_acks(given),
-        timeout_ms=read_first_int(given, TIMEOUT_MS, usual.producer.timeout_ms, low=1),
-        retries=read_first_int(given, RETRIES, DEFAULT_RETRIES, low=0),
-        backoff_ms=read_first_int(given, BACKOFF_MS, DEFAULT_BACKOFF_MS, low=0),
-    )
     name, text = first_given(given, COMPRESSION, "none")
     return BatchSettings(
-        producer=producer,
+        acks=_acks(given),
+        timeout_ms=read_first_int(given, TIMEOUT_MS, usual.timeout_ms, low=1),
+        retries=read_first_int(given, RETRIES, DEFAULT_RETRIES, low=0),
+        backoff_ms=read_first_int(given, BACKOFF_MS, DEFAULT_BACKOFF_MS, low=0),
         codec=_CODECS[read_choice(name, text, tuple(_CODECS))],
         set_bytes=read_first_int(given, SET_BYTES, usual.set_bytes, low=1),
     )

@@ -31,20 +31,20 @@ def sink_plan(options: Mapping[str, str], schema: StructType) -> SinkPlan:
     columns = sink_columns(schema, topic=chosen.topic)
     for note in chosen.notes:
         log.warning("%s", note)
-    producer = chosen.batch.producer
+    client = chosen.client
     with ClusterReader(
-        chosen.address, client_id=producer.client_id, timeout_ms=producer.timeout_ms
+        chosen.address, client_id=client.client_id, timeout_ms=client.timeout_ms
     ) as reader:
         if chosen.topic is not None:
             _see_topic(reader, chosen.topic)
         brokers = reader.brokers()
     return SinkPlan(
         brokers=brokers,
+        client=client,
         topic=chosen.topic,
         columns=columns,
         partitioner=chosen.partitioner,
         batch=chosen.batch,
-        security=chosen.address.broker_security,
     )
 
 

@@ -6,7 +6,7 @@ writes all its rows again, so rows may be duplicated, but none is lost.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import pyarrow as pa
@@ -15,8 +15,8 @@ from pyspark import TaskContext
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import RowRefused
 from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
-from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.outgoing import outgoing_bytes
 from zkconsumer.produce.partitioner import Chooser, chooser_of, key_hash
@@ -32,19 +32,19 @@ class SinkPlan:
 
     Attributes:
         brokers: the brokers to request leaders from.
+        client: the settings of connections; not in ``repr``.
         topic: the topic of all rows; None: the ``topic`` column decides.
         columns: the positions of the columns.
         partitioner: the class name of the original's partitioner.
         batch: how records are written.
-        security: TLS and authentication to brokers; not in ``repr``.
     """
 
     brokers: tuple[Broker, ...]
+    client: ClientSettings = field(repr=False)
     topic: str | None
     columns: SinkColumns
     partitioner: str
     batch: BatchSettings
-    security: SecuritySettings = field(default=PLAINTEXT, repr=False)
 
 
 WrittenCounts = Counter[TopicPartition]
@@ -152,8 +152,7 @@ def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCoun
         WriteFailed: brokers did not acknowledge some rows.
     """
     context = TaskContext.get()
-    settings = plan.batch.producer
-    dialer = dialer_of(replace(settings.client, security=plan.security))
+    dialer = dialer_of(plan.client)
     producer = BatchProducer(plan.brokers, dialer=dialer, settings=plan.batch)
     try:
         task = SinkTask(plan, producer, task=context.partitionId() if context else 0)

@@ -26,10 +26,10 @@ def test_defaults_lose_nothing() -> None:
     assert str(chosen.address) == "one:9092,two:9093"
     assert chosen.topic is None
     assert chosen.partitioner == "kafka.producer.DefaultPartitioner"
-    producer = chosen.batch.producer
-    assert producer.acks == ACKS_ALL
-    assert producer.retries * producer.backoff_ms >= 30_000
-    assert chosen.batch.codec is Codec.NONE
+    batch = chosen.batch
+    assert batch.acks == ACKS_ALL
+    assert batch.retries * batch.backoff_ms >= 30_000
+    assert batch.codec is Codec.NONE
     assert chosen.notes == ()
 
 
@@ -49,12 +49,16 @@ def test_every_option_is_read() -> None:
             "kafka.partitioner.class": "kafka.producer.ByteArrayPartitioner",
         }
     )
-    producer = chosen.batch.producer
+    batch = chosen.batch
     assert chosen.address.zookeeper_connect == "zk:2181/kafka"
     assert chosen.topic == "out"
-    assert (producer.acks, producer.retries, producer.backoff_ms) == (ACKS_LEADER, 7, 11)
-    assert (producer.timeout_ms, producer.client_id) == (1300, "me")
-    assert (chosen.batch.codec, chosen.batch.set_bytes) == (Codec.SNAPPY, 1000)
+    assert (batch.acks, batch.retries, batch.backoff_ms) == (ACKS_LEADER, 7, 11)
+    assert (chosen.client.timeout_ms, batch.timeout_ms, chosen.client.client_id) == (
+        1300,
+        1300,
+        "me",
+    )
+    assert (batch.codec, batch.set_bytes) == (Codec.SNAPPY, 1000)
     assert chosen.partitioner.endswith("ByteArrayPartitioner")
     assert chosen.notes == ()
 

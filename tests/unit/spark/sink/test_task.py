@@ -11,9 +11,10 @@ from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import RowRefused, WriteFailed
 from zkconsumer.model import TopicPartition
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.net.client_settings import ClientSettings
+from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, text_hash
-from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.produce.settings import BatchSettings
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.spark.sink.rows import sink_columns
 from zkconsumer.spark.sink.task import SinkPlan, SinkTask
@@ -26,7 +27,7 @@ SCHEMA = (
     .add("key", "string")
     .add("value", "string")
 )
-SETTINGS = BatchSettings(producer=ProducerSettings(timeout_ms=1_000, retries=2, backoff_ms=0))
+SETTINGS = BatchSettings(timeout_ms=1_000, retries=2, backoff_ms=0)
 Row = tuple[str | None, int | None, str | None, str | None]
 
 
@@ -60,6 +61,7 @@ def task(
     """Create a task of the sink."""
     plan = SinkPlan(
         brokers=net.brokers.addresses,
+        client=ClientSettings(client_id="sink", timeout_ms=1_000),
         topic=topic,
         columns=sink_columns(SCHEMA, topic=topic),
         partitioner=DEFAULT_PARTITIONER,
