@@ -1,14 +1,16 @@
 """Opens a query's connections to brokers, on the driver and in tasks."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
-from zkconsumer.model import Broker
+from zkconsumer.model import Broker, OffsetRange
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer
@@ -62,10 +64,22 @@ def reading_pool(client: ClientSettings, *, are_old: bool) -> ConnectionPool:
     return ConnectionPool(query_dialer(client, are_old=are_old), SystemClock())
 
 
-def range_reader(
-    pool: ConnectionPool, brokers: Sequence[Broker], settings: RangeSettings
-) -> RangeReader:
-    """Create a range reader over these connections; it requests leaders from the brokers."""
+def range_parts(
+    pool: ConnectionPool,
+    brokers: Sequence[Broker],
+    settings: RangeSettings,
+    wanted: OffsetRange,
+    leader: Broker | None,
+) -> Iterator[RangePart]:
+    """Yield the records of a range; see ``RangeReader.read``.
+
+    Args:
+        pool: the connections.
+        brokers: the brokers to request leaders from.
+        settings: the settings for reading.
+        wanted: the range.
+        leader: the last known leader; None: to be looked up.
+    """
     client = ClusterClient(
         pool,
         brokers,
@@ -74,4 +88,8 @@ def range_reader(
         retry_backoff_ms=settings.timeout_ms,
         shuffle=random.shuffle,
     )
-    return RangeReader(client, settings=settings)
+    reader = RangeReader(client, settings=settings)
+    with closing(reader.read(wanted, leader=leader)) as parts:
+        for part in parts:
+            if isinstance(part, RangePart):
+                yield part

@@ -13,11 +13,11 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, ZkConsumerError
-from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.offsets.coordinator import (
@@ -46,19 +46,6 @@ RENEW_EVERY_MS: Final = 3_600_000
 """Interval at which commits are renewed: brokers of 0.8 delete offsets after a day by default."""
 
 _CLIENT_ID: Final = "zkconsumer-spark"
-
-
-class Brokers(Protocol):
-    """The live brokers, as ``ClusterReader`` lists them."""
-
-    def brokers(self) -> Sequence[Broker]:
-        """Return the live brokers."""
-        ...
-
-    @property
-    def are_old(self) -> bool:
-        """Whether all brokers are known to be of 0.8 or 0.9, after a call of ``brokers``."""
-        ...
 
 
 class GroupProgress:
@@ -229,7 +216,7 @@ class GroupProgress:
         return wanted, unreadable
 
 
-def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | None:
+def progress_of(options: SourceOptions, cluster: ClusterReader) -> GroupProgress | None:
     """Connect to the offsets that a query starts from or commits; None if it does neither.
 
     Raises:
@@ -255,7 +242,7 @@ def connected(options: SourceOptions) -> Iterator[tuple[ClusterReader, GroupProg
 
 
 def open_progress(
-    group_id: str, storage: Storage, address: ClusterAddress, cluster: Brokers
+    group_id: str, storage: Storage, address: ClusterAddress, cluster: ClusterReader
 ) -> GroupProgress:
     """Connect to a group's offset storage.
 
@@ -294,7 +281,7 @@ def open_progress(
 
 
 def _in_kafka(
-    group_id: str, address: ClusterAddress, cluster: Brokers
+    group_id: str, address: ClusterAddress, cluster: ClusterReader
 ) -> tuple[OffsetStore, Callable[[], None]]:
     """Return the offset store in Kafka, and a function that disconnects it."""
     settings = ChannelSettings()

@@ -56,6 +56,8 @@ _NO_COMMIT = (
 )
 _BYTES = "it is not supported: keys and values are bytes; use DataFrame operations to decode them"
 
+_STORAGES: tuple[Literal["zookeeper", "kafka"], ...] = ("zookeeper", "kafka")
+
 REFUSED = {
     "kafka.auto.offset.reset": _NO_RESET,
     "kafka.key.deserializer": _BYTES,
@@ -67,31 +69,23 @@ REFUSED = {
 """Refused names, with the alternative to each."""
 
 
-def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Check that no name is refused; return a note on each option without effect.
+def check_kafka(
+    options: Mapping[str, str], refused: Mapping[str, str], effective: Collection[str], where: str
+) -> tuple[str, ...]:
+    """Check that no name is refused; return a note on each option of Kafka's without effect.
 
     Args:
         options: options by names in lower case.
+        refused: the refused names, with the alternative to each.
+        effective: the names with an effect, besides those of the brokers' security.
+        where: the end of each note.
 
     Raises:
         ConfigError: an option is refused; names it.
     """
-    for name, reason in REFUSED.items():
+    for name, reason in refused.items():
         if name in options:
             raise ConfigError(f"{name}: {reason}")
-    return notes_without_effect(options, EFFECTIVE, "here")
-
-
-def notes_without_effect(
-    options: Mapping[str, str], effective: Collection[str], where: str
-) -> tuple[str, ...]:
-    """Return a note on each option of Kafka's that has no effect.
-
-    Args:
-        options: options by names in lower case.
-        effective: the names with an effect, besides those of the brokers' security.
-        where: the end of each note.
-    """
     return tuple(
         f"option {name} is accepted but has no effect {where}"
         for name in sorted(options)
@@ -136,8 +130,7 @@ def read_offsets_storage(options: Mapping[str, str]) -> Literal["zookeeper", "ka
     """
     if (text := options.get(OFFSETS_STORAGE)) is None:
         return None
-    word = read_choice(OFFSETS_STORAGE, text, ("zookeeper", "kafka"))
-    return "kafka" if word == "kafka" else "zookeeper"
+    return read_choice(OFFSETS_STORAGE, text, _STORAGES)
 
 
 def _isolation(options: Mapping[str, str]) -> IsolationLevel:

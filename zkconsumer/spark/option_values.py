@@ -6,11 +6,13 @@ Source: Spark 4.2, which uses Java's parsers and ``JavaUtils.timeStringAsMs``.
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import shown
 from zkconsumer.spark.offset_json import INT_MAX, LONG_MAX
 
+C = TypeVar("C", bound=str)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _DURATION = re.compile(r"([0-9]{1,20})\s*([a-z]*)")
 _UNIT_US = {
@@ -96,13 +98,14 @@ def read_duration_ms(option: str, text: str) -> int:
     return duration_ms
 
 
-def read_choice(option: str, text: str, choices: Sequence[str]) -> str:
+def read_choice(option: str, text: str, choices: Sequence[C]) -> C:
     """Return a value that must be one of the choices, in any case.
 
     Raises:
         ConfigError: the value is invalid; names the option.
     """
     value = text.strip().lower()
-    if value not in choices:
-        raise ConfigError(f"{option} is {shown(text)}: it must be {' or '.join(choices)}")
-    return value
+    for choice in choices:
+        if choice == value:
+            return choice
+    raise ConfigError(f"{option} is {shown(text)}: it must be {' or '.join(choices)}")

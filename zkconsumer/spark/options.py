@@ -6,7 +6,7 @@ does not matter in names. Source: Spark 4.2 ``KafkaSourceProvider``.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
@@ -15,7 +15,9 @@ from zkconsumer.spark.address import ClusterAddress, read_address
 from zkconsumer.spark.broker_security import is_of_security
 from zkconsumer.spark.kafka_options import (
     ALIASES,
+    EFFECTIVE,
     PREFIX,
+    REFUSED,
     check_kafka,
     read_offsets_storage,
     read_range_settings,
@@ -45,12 +47,7 @@ from zkconsumer.zk.paths import GroupPaths
 
 CommitTarget: TypeAlias = Literal["none", "zookeeper", "kafka", "both"]
 Storage: TypeAlias = Literal["zookeeper", "kafka", "both"]
-_TARGETS: dict[str, CommitTarget] = {
-    "none": "none",
-    "zookeeper": "zookeeper",
-    "kafka": "kafka",
-    "both": "both",
-}
+_TARGETS: tuple[CommitTarget, ...] = get_args(CommitTarget)
 _STREAMING_ONLY = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 
 
@@ -177,14 +174,18 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     """
     given = by_lower_case(options)
     subscription = read_subscription(given)
-    notes = (*_unknown(given), *check_kafka(given), *_without_effect(given))
+    notes = (
+        *_unknown(given),
+        *check_kafka(given, REFUSED, EFFECTIVE, "here"),
+        *_without_effect(given),
+    )
     address = read_address(given)
     fail_on_data_loss = read_bool("failOnDataLoss", _text(given, "failOnDataLoss"))
     poll_timeout_ms = _long(given, "kafkaConsumer.pollTimeoutMs", low=1)
     latest_if_none = _latest_if_none(given)
     starting = read_limit(STARTING, given, latest_if_none=latest_if_none)
     ending = read_limit(ENDING, given, latest_if_none=latest_if_none)
-    target = _commit_target(given)
+    target = read_choice("commitOffsetsTo", _text(given, "commitOffsetsTo"), _TARGETS)
     group_id = given.get("group.id")
     _check_group(group_id, target, starting, address)
     minimum = _optional_long(given, "minOffsetsPerTrigger", low=0)
@@ -278,20 +279,15 @@ def _latest_if_none(given: Mapping[str, str]) -> bool:
     return read_choice(name, _text(given, name), ("error", "latest")) == "latest"
 
 
-def _commit_target(given: Mapping[str, str]) -> CommitTarget:
-    text = _text(given, "commitOffsetsTo")
-    return _TARGETS[read_choice("commitOffsetsTo", text, tuple(_TARGETS))]
-
-
 def _group_offsets_in(
     given: Mapping[str, str], target: CommitTarget, address: ClusterAddress
 ) -> Storage:
     if target != "none":
         return target
-    message = read_offsets_storage(given)
-    if message == "zookeeper" and address.zookeeper_connect is None:
+    storage = read_offsets_storage(given)
+    if storage == "zookeeper" and address.zookeeper_connect is None:
         raise ConfigError("kafka.offsets.storage is zookeeper: that needs zookeeper.connect")
-    return message or ("kafka" if address.zookeeper_connect is None else "zookeeper")
+    return storage or ("kafka" if address.zookeeper_connect is None else "zookeeper")
 
 
 def _check_group(

@@ -17,25 +17,20 @@ from zkconsumer.records.rows import Headers
 from zkconsumer.streams.arrow_columns import Parts, assemble, columns_of_runs
 
 
-class RowBatches:
-    """Builds the record batches of one topic-partition. Thread: one.
+def row_batch(
+    schema: pa.Schema, topic_partition: TopicPartition, part: RangePart
+) -> pa.RecordBatch:
+    """Return one batch of all records of a part, in order.
 
     Args:
-        schema: the schema of the batches: some columns of the source, in any order.
+        schema: the schema of the batch: some columns of the source, in any order.
         topic_partition: the topic-partition of the records.
+        part: the records.
+
+    Raises:
+        BufferError: the bytes were changed after the check.
     """
-
-    def __init__(self, schema: pa.Schema, topic_partition: TopicPartition) -> None:
-        self._schema = schema
-        self._topic_partition = topic_partition
-
-    def batch(self, part: RangePart) -> pa.RecordBatch:
-        """Return one batch of all records of a part, in order.
-
-        Raises:
-            BufferError: the bytes were changed after the check.
-        """
-        return assemble(self._schema, [(self._topic_partition, _RangePiece(part))])
+    return assemble(schema, [(topic_partition, _RangePiece(part))])
 
 
 class _RangePiece:

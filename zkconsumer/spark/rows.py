@@ -8,53 +8,29 @@ Source: Spark 4 ``KafkaRecordToRowConverter``.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 import pyarrow as pa
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import StructField, StructType
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.spark.decoded_types import spark_type
 from zkconsumer.streams.arrow_columns import TIMESTAMP
 
-_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
-_TYPES: Final[Mapping[str, DataType]] = MappingProxyType(
-    {
-        "key": BinaryType(),
-        "value": BinaryType(),
-        "topic": StringType(),
-        "partition": IntegerType(),
-        "offset": LongType(),
-        "timestamp": TimestampType(),
-        "timestampType": IntegerType(),
-        "headers": ArrayType(_HEADER),
-    }
-)
-_ARROW: Final[Mapping[str, pa.DataType]] = MappingProxyType(
-    {
-        "key": pa.binary(),
-        "value": pa.binary(),
-        "topic": pa.string(),
-        "partition": pa.int32(),
-        "offset": pa.int64(),
-        "timestamp": TIMESTAMP,
-        "timestampType": pa.int32(),
-        "headers": pa.list_(
-            pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
-        ),
-    }
-)
+_ARROW: Final[Mapping[str, pa.DataType]] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": TIMESTAMP,
+    "timestampType": pa.int32(),
+    "headers": pa.list_(
+        pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    ),
+}
 """The Arrow types that Spark itself uses; the name of its function for them varies by version."""
+_TYPES: Final = {name: spark_type(kind) for name, kind in _ARROW.items()}
 _MAY_BE_NULL: Final = frozenset({"key", "value", "timestamp", "headers"})
 
 

@@ -5,18 +5,16 @@ belong to the process that opened them, since workers are forked.
 """
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Final
 
 import pyarrow as pa
 
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.fetch.range_parts import RangePart
-from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.net.client_settings import ClientSettings
-from zkconsumer.spark.connecting import range_reader, reading_client, reading_pool
+from zkconsumer.spark.connecting import range_parts, reading_client, reading_pool
 from zkconsumer.spark.input_partition import ZkInputPartition
-from zkconsumer.spark.row_batches import RowBatches
+from zkconsumer.spark.row_batches import row_batch
 
 _pools: Final[dict[tuple[ClientSettings, bool], ConnectionPool]] = {}
 
@@ -30,9 +28,15 @@ def connections_for(partition: ZkInputPartition) -> ConnectionPool:
     return pool
 
 
-def reader_for(partition: ZkInputPartition) -> RangeReader:
-    """Create the reader of a task's range. Thread: any."""
-    return range_reader(connections_for(partition), partition.brokers, partition.settings)
+def parts_of(partition: ZkInputPartition) -> Iterator[RangePart]:
+    """Yield the records of a task's range. Thread: any."""
+    return range_parts(
+        connections_for(partition),
+        partition.brokers,
+        partition.settings,
+        partition.range_,
+        partition.leader,
+    )
 
 
 def read_partition(partition: ZkInputPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -52,9 +56,5 @@ def read_partition(partition: ZkInputPartition, schema: pa.Schema) -> Iterator[p
         PartitionFailed: an entry can't be read, or no broker served the partition.
         MessageTooLarge: an entry is larger than the largest fetch allowed.
     """
-    reader = reader_for(partition)
-    batches = RowBatches(schema, partition.topic_partition)
-    with closing(reader.read(partition.range_, leader=partition.leader)) as parts:
-        for part in parts:
-            if isinstance(part, RangePart):
-                yield batches.batch(part)
+    for part in parts_of(partition):
+        yield row_batch(schema, partition.topic_partition, part)

@@ -15,7 +15,7 @@ from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.slices import FetchedDecoder
-from zkconsumer.spark.row_batches import RowBatches
+from zkconsumer.spark.row_batches import row_batch
 from zkconsumer.spark.rows import arrow_schema, spark_schema
 from zkconsumer.streams import arrow_columns
 from zkconsumer.streams.arrow_columns import RecordColumns
@@ -64,7 +64,7 @@ def test_rows_hold_what_the_records_hold(decoder: FetchedDecoder) -> None:
         Record(5, None, None, -1, CREATED),
         Record(6, b"", b"", 0, CREATED),
     )
-    batch = RowBatches(ALL, TP).batch(part)
+    batch = row_batch(ALL, TP, part)
     assert batch.schema.equals(ALL)
     assert columns(batch) == {
         "key": [b"k", None, b""],
@@ -89,7 +89,7 @@ def test_times_out_of_range_are_clamped(decoder: FetchedDecoder) -> None:
         spark_schema().add("headers", spark_schema(include_headers=True)["headers"].dataType)
     )
     part = part_of(decoder, Record(0, None, b"", 5, CREATED), Record(1, None, b"", 2**62, APPENDED))
-    batch = RowBatches(schema, TP).batch(part)
+    batch = row_batch(schema, TP, part)
     micros = batch.column("timestamp").cast(pa.int64()).to_pylist()
     assert micros == [5_000, (2**63 - 1) // 1_000 * 1_000]
     assert batch.column("timestampType").to_pylist() == [0, 1]
@@ -98,18 +98,19 @@ def test_times_out_of_range_are_clamped(decoder: FetchedDecoder) -> None:
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_magic_0_has_no_time(decoder: FetchedDecoder) -> None:
     """Records of magic 0 have no time, and a timestamp type that says so."""
-    batch = RowBatches(ALL, TP).batch(part_of(decoder, Record(0, None, b"v"), magic=0))
+    batch = row_batch(ALL, TP, part_of(decoder, Record(0, None, b"v"), magic=0))
     assert batch.column("timestamp").to_pylist() == [None]
     assert batch.column("timestampType").to_pylist() == [-1]
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: FetchedDecoder) -> None:
-    """One ``RowBatches`` makes batches of any length, independent of each other."""
-    maker = RowBatches(ALL, TP)
+    """Batches have any length, and are independent of each other."""
     batches = [
-        maker.batch(
-            part_of(decoder, *(Record(number, b"k", b"v") for number in range(count)), magic=0)
+        row_batch(
+            ALL,
+            TP,
+            part_of(decoder, *(Record(number, b"k", b"v") for number in range(count)), magic=0),
         )
         for count in (3, 1, 50, 2)
     ]
@@ -130,7 +131,7 @@ def test_headers_come_with_their_records(decoder: FetchedDecoder) -> None:
     alone = arrow_schema(StructType([spark_schema(include_headers=True)["headers"]]))
     parts = list(parts_of(piece, 5, 1 << 20))
     for schema in (ALL, alone):
-        found = [columns(RowBatches(schema, TP).batch(part))["headers"] for part in parts]
+        found = [columns(row_batch(schema, TP, part))["headers"] for part in parts]
         assert [row for batch in found for row in batch] == [
             [{"key": "a", "value": b"1"}, {"key": "b", "value": None}, {"key": "a", "value": b""}],
             None,
@@ -145,8 +146,8 @@ def test_a_schema_selects_and_orders_columns(decoder: FetchedDecoder, names: Seq
     """A user's schema selects and orders the columns."""
     schema = arrow_schema(StructType([spark_schema()[name] for name in names]))
     part = part_of(decoder, Record(7, b"k", b"v"), magic=0)
-    batch = RowBatches(schema, TP).batch(part)
-    whole = columns(RowBatches(ALL, TP).batch(part))
+    batch = row_batch(schema, TP, part)
+    whole = columns(row_batch(ALL, TP, part))
     assert list(batch.schema.names) == list(names)
     assert columns(batch) == {name: whole[name] for name in names}
 
@@ -171,7 +172,7 @@ def test_columns_left_out_are_not_computed(
     part = part_of(decoder, Record(7, b"k", b"v"))
     whole = spark_schema(include_headers=True)
     for name in ("value", "topic", "headers"):
-        RowBatches(arrow_schema(StructType([whole[name]])), TP).batch(part)
+        row_batch(arrow_schema(StructType([whole[name]])), TP, part)
     assert made == [{"value"}, set(), set()]
 
 

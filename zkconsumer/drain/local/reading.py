@@ -1,7 +1,6 @@
 """Reads exact ranges of a cluster in threads of this process."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
@@ -11,13 +10,12 @@ import pyarrow as pa
 from zkconsumer.drain.local.columns import SCHEMA, WITH_HEADERS
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.workers import Cancellation, in_threads
-from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.model import OffsetRange
 from zkconsumer.spark.cluster_reader import ClusterReader
-from zkconsumer.spark.connecting import range_reader, reading_client, reading_pool
+from zkconsumer.spark.connecting import range_parts, reading_client, reading_pool
 from zkconsumer.spark.offset_ranges import divide
 from zkconsumer.spark.options import SourceOptions
-from zkconsumer.spark.row_batches import RowBatches
+from zkconsumer.spark.row_batches import row_batch
 
 R = TypeVar("R")
 RECORDS_PER_PIECE = 1_000_000
@@ -83,14 +81,8 @@ class LocalRangeRows:
 
         def rows(wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
             tp = wanted.topic_partition
-            reader, batches = (
-                range_reader(pool, brokers, self._settings),
-                RowBatches(self._schema, tp),
-            )
-            with closing(reader.read(wanted, leader=leaders.get(tp))) as parts:
-                for part in parts:
-                    if isinstance(part, RangePart):
-                        yield batches.batch(part)
+            for part in range_parts(pool, brokers, self._settings, wanted, leaders.get(tp)):
+                yield row_batch(self._schema, tp, part)
 
         def described(number: int, some: Sequence[OffsetRange]) -> Piece:
             return Piece(

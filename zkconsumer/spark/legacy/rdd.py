@@ -4,14 +4,12 @@ Source: Spark 2.4 ``KafkaRDD``, ``KafkaCluster``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
 from pyspark import SparkContext
 
 from zkconsumer import model
 from zkconsumer.errors import ConfigError
-from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.printable import listed
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.compat import PipelinedRDD
@@ -25,7 +23,7 @@ from zkconsumer.spark.legacy.values import (
     TopicAndPartition,
 )
 from zkconsumer.spark.subscription import ASSIGN, Assigned
-from zkconsumer.spark.task import reader_for
+from zkconsumer.spark.task import parts_of
 
 MessageHandler = Callable[[KafkaMessageAndMetadata], Any]
 
@@ -125,26 +123,22 @@ def reading(
 
     def read(partition: ZkInputPartition) -> Iterator[Any]:
         topic, number = partition.topic_partition
-        reader = reader_for(partition)
-        with closing(reader.read(partition.range_, leader=partition.leader)) as parts:
-            for part in parts:
-                if not isinstance(part, RangePart):
+        for part in parts_of(partition):
+            for record in part.records():
+                if handler is None:
+                    yield key_decoder(record.key), value_decoder(record.value)
                     continue
-                for record in part.records():
-                    if handler is None:
-                        yield key_decoder(record.key), value_decoder(record.value)
-                        continue
-                    yield handler(
-                        KafkaMessageAndMetadata(
-                            topic,
-                            number,
-                            record.offset,
-                            record.key,
-                            record.value,
-                            key_decoder=key_decoder,
-                            value_decoder=value_decoder,
-                        )
+                yield handler(
+                    KafkaMessageAndMetadata(
+                        topic,
+                        number,
+                        record.offset,
+                        record.key,
+                        record.value,
+                        key_decoder=key_decoder,
+                        value_decoder=value_decoder,
                     )
+                )
 
     return read
 

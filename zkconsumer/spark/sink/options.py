@@ -17,7 +17,7 @@ from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTI
 from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, BatchSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
-from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, notes_without_effect
+from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, check_kafka
 from zkconsumer.spark.option_values import first_given, read_choice, read_first_int
 from zkconsumer.spark.options import by_lower_case
 from zkconsumer.topic_name import is_topic_name
@@ -90,9 +90,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         ConfigError: an option is unsupported or invalid; names it.
     """
     given = by_lower_case(options)
-    for name, reason in _REFUSED.items():
-        if name in given:
-            raise ConfigError(f"{name}: {reason}")
+    notes = check_kafka(given, _REFUSED, _EFFECTIVE, "when writing")
     topic = given.get(TOPIC)
     if topic is not None and not is_topic_name(topic):
         raise ConfigError(f"{TOPIC} is {shown(topic)}: that is no topic's name")
@@ -109,7 +107,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         topic=topic,
         partitioner=partitioner,
         batch=batch,
-        notes=notes_without_effect(given, _EFFECTIVE, "when writing"),
+        notes=notes,
     )
 
 
