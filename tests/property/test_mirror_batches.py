@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mirroring import RecordingDeliveryListener, TargetDouble, batch_of
+from tests.support.mirroring import RecordingLedger, TargetDouble, batch_of
 from zkconsumer.errors import MirrorError
 from zkconsumer.mirror.writer import Writer
 from zkconsumer.model import TopicPartition
@@ -20,7 +20,7 @@ responses = st.lists(st.sampled_from([None, None, None, "later: not now", "never
 
 
 def check_ranges(
-    received: RecordingDeliveryListener,
+    received: RecordingLedger,
     target: TargetDouble,
     chosen: dict[TopicPartition, dict[int, TopicPartition]],
 ) -> dict[TopicPartition, list[int]]:
@@ -34,7 +34,7 @@ def check_ranges(
     return there
 
 
-def check_order(received: RecordingDeliveryListener, target: TargetDouble) -> None:
+def check_order(received: RecordingLedger, target: TargetDouble) -> None:
     """Check that messages keep their order, and that each is in an acknowledged range."""
     for there, log in target.logs.items():
         of_target = [line for line in received.lines if line.target == there]
@@ -60,10 +60,10 @@ def test_positions_never_pass_missing_offsets(
             by_target.setdefault(source, {}).setdefault(target, []).append(offset)
     left = list(verdicts)
     target_double = TargetDouble(lambda _value: left.pop(0) if left else None)
-    received = RecordingDeliveryListener()
+    received = RecordingLedger()
     batch = batch_of(by_target)
     writer = Writer(
-        target_double,
+        target_double.write,
         received,
         is_stopping=lambda: False,
         pause=lambda: None,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from zkconsumer.errors import WriteFailed
 from zkconsumer.mirror.batch import Dropped, MirrorBatch
 from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.outgoing_sets import OutgoingRecords
 from zkconsumer.produce.pending import WrittenSet
@@ -62,19 +63,22 @@ def batch_of(
     return batch
 
 
-class RecordingDeliveryListener:
+class RecordingLedger(OffsetLedger):
     """Records which messages landed, and which were dropped."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.lines: list[Landed] = []
         self.dropped_ones: list[tuple[Dropped, str]] = []
 
     def on_landed(self, landed: Sequence[Landed]) -> None:
-        """See ``writer.DeliveryListener``."""
+        """See ``OffsetLedger``."""
+        super().on_landed(landed)
         self.lines += landed
 
     def on_dropped(self, dropped: Dropped, reason: str) -> None:
-        """See ``writer.DeliveryListener``."""
+        """See ``OffsetLedger``."""
+        super().on_dropped(dropped, reason)
         self.dropped_ones.append((dropped, reason))
 
 
@@ -105,7 +109,7 @@ class TargetDouble:
         """See ``BatchProducer``; this one does not retry."""
 
     def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
-        """See ``Sender``."""
+        """See ``BatchProducer``."""
         self.calls += 1
         failed: dict[TopicPartition, str] = {}
         unwritten: dict[TopicPartition, int] = {}

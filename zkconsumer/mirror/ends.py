@@ -1,6 +1,6 @@
 """Tracks which of the source's log ends, as of the start, are still to be reached. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from zkconsumer.model import TopicPartition
@@ -66,6 +66,6 @@ class Ends:
         self.ends[tp] = end
         return True
 
-    def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """Drop deleted partitions: their ends can't be reached."""
-        self._missing.difference_update(partitions)
+    def forget_all_but(self, topics: Collection[str]) -> None:
+        """Drop the partitions of other topics, which were deleted: their ends can't be reached."""
+        self._missing = {tp for tp in self._missing if tp.topic in topics}

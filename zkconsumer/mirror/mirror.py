@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from zkconsumer.assignment.filters import INTERNAL_TOPICS
 from zkconsumer.clock import Clock, SystemClock
@@ -53,11 +54,10 @@ class MirrorProgress:
         )
 
 
-class _Ended:
+class _Ended(NamedTuple):
     """Reports that a stream has ended: by an error, or on request."""
 
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
+    error: BaseException | None
 
 
 class Mirror:
@@ -83,6 +83,8 @@ class Mirror:
         self._mailbox: Mailbox[_Ended | None] = Mailbox()
         self._stopping = False
         self._copying = False
+        self._left = 0
+        self._error: BaseException | None = None
         self._started_ms = self._clock.now_ms()
         self._ledger: dict[str, OffsetLedger] = {}
 
@@ -178,58 +180,54 @@ class Mirror:
         self._copying = True
         for number, stream in enumerate(streams):
             scope.spawn(f"stream-{number}", self._body(stream), stop=stream.stop)
-        left = len(streams)
-        error: BaseException | None = None
+        self._left = len(streams)
         reported_ms = self._clock.now_ms()
         try:
-            while left and error is None and not self._is_over():
-                item = self._mailbox.get(min(_TICK_MS, every_ms))
-                if item is not None:
-                    left -= 1
-                    error = item.error
+            while self._left and self._error is None and not self._is_over():
+                self._take(self._mailbox.get(min(_TICK_MS, every_ms)))
                 now_ms = self._clock.now_ms()
                 if now_ms - reported_ms >= every_ms:
                     reported_ms = now_ms
                     on_progress(self.progress())
         finally:
-            late = self._end(scope, streams, left)
-        for item in self._mailbox.drain():
-            error = error or (None if item is None else item.error)
-        if error is not None:
-            raise error
+            late = self._end(scope, streams)
+        if self._error is not None:
+            raise self._error
         if late:
             raise MirrorError(f"still running after {_JOIN_MS} ms: {', '.join(late)}")
 
     def _is_over(self) -> bool:
         return self._stopping or all(ledger.is_complete for ledger in self._ledger.values())
 
-    def _end(self, scope: ThreadScope, streams: list[MirrorStream], left: int) -> list[str]:
+    def _take(self, item: _Ended | None) -> None:
+        """Record that a stream has ended, with its error; None: nothing has."""
+        if item is not None:
+            self._left -= 1
+            self._error = self._error or item.error
+
+    def _end(self, scope: ThreadScope, streams: list[MirrorStream]) -> list[str]:
         """Stop the streams; abort their writes after the grace period. Return late threads."""
         for stream in streams:
             stream.stop()
-        errors: list[_Ended] = []
         deadline_ms = self._clock.now_ms() + self._grace_ms
-        while left and (wait_ms := deadline_ms - self._clock.now_ms()) > 0:
-            item = self._mailbox.get(wait_ms)
-            if item is not None:
-                left -= 1
-                errors.append(item)
+        while self._left and (wait_ms := deadline_ms - self._clock.now_ms()) > 0:
+            self._take(self._mailbox.get(wait_ms))
         for stream in streams:
             stream.break_off()
         late = scope.close(_JOIN_MS)
-        for item in errors:
-            self._mailbox.put(item)
+        for item in self._mailbox.drain():
+            self._take(item)
         return late
 
     def _body(self, stream: MirrorStream) -> Callable[[], None]:
         def run() -> None:
+            ended = _Ended(None)
             try:
                 stream.run()
             except BaseException as error:  # the thread's top: reported to its owner
                 log.debug("a stream ended", exc_info=error)
-                self._mailbox.put(_Ended(without_frames(error)))
-            else:
-                self._mailbox.put(_Ended(None))
+                ended = _Ended(without_frames(error))
+            self._mailbox.put(ended)
 
         return run
 

@@ -42,8 +42,9 @@ class OffsetLedger:
         self._ends = ends
         self._left = max_messages
         self._reserved = 0
-        for tp, end in {} if ends is None else ends.ends.items():
-            self._accounts[tp].end = end
+        if ends is not None:
+            for tp, end in ends.ends.items():
+                self._accounts[tp].end = end
 
     def totals(self) -> dict[TopicPartition, PartitionAccount]:
         """Return a copy of the counts of each partition."""
@@ -116,7 +117,7 @@ class OffsetLedger:
             )
 
     def on_landed(self, landed: Sequence[Landed]) -> None:
-        """See ``DeliveryListener``."""
+        """Record acknowledged messages."""
         if self._file is not None:
             self._file.append(landed)
         with self._lock:
@@ -125,7 +126,7 @@ class OffsetLedger:
                 self._accounts[landed_run.source].acknowledged += landed_run.count
 
     def on_dropped(self, dropped: Dropped, reason: str) -> None:
-        """See ``DeliveryListener``."""
+        """Record a dropped message."""
         log.error(
             "%s: the message at offset %d is NOT mirrored, the target (%s) rejected it: %s",
             dropped.source,
@@ -153,15 +154,16 @@ class OffsetLedger:
         """Forget the ends of all topics but these: they can't be reached."""
         with self._lock:
             if self._ends is not None:
-                gone = {tp for tp in self._ends.missing if tp.topic not in topics}
-                self._ends.forget(gone)
+                self._ends.forget_all_but(topics)
 
     def on_ends(self, ends: Mapping[TopicPartition, int]) -> None:
         """Record current log ends; lower ones replace the ends to reach."""
         with self._lock:
-            for tp, end in {} if self._ends is None else ends.items():
-                if self._ends is not None and self._ends.shorten(tp, end):
-                    self._accounts[tp].end = end
+            known = self._ends
+            if known is not None:
+                for tp, end in ends.items():
+                    if known.shorten(tp, end):
+                        self._accounts[tp].end = end
 
     def sync(self, due: Mapping[TopicPartition, int]) -> None:
         """Flush all lines to disk; called before these offsets are committed.

@@ -140,7 +140,7 @@ class MirrorStream(ConsumerRebalanceListener):
     def _pipeline_to(self, target: Target) -> WritePipeline:
         settings = self._settings
         writer = Writer(
-            target.producer,
+            target.producer.write,
             self._ledger,
             is_stopping=self._giving_up.is_set,
             pause=lambda: self._pause(settings.target.batches.backoff_ms),

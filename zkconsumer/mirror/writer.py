@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 from zkconsumer.errors import MirrorError, WriteFailed
-from zkconsumer.mirror.batch import Dropped, MirrorBatch
-from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.batch import MirrorBatch
+from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing_sets import OutgoingRecords
 from zkconsumer.produce.pending import WrittenSet
@@ -17,32 +16,16 @@ log = logging.getLogger(__name__)
 _ABOUT = "writing to the target"
 
 
-class Sender(Protocol):
-    """The part of a ``BatchProducer`` that the writer needs."""
-
-    def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
-        """See ``BatchProducer.write``."""
-        ...
-
-
-class DeliveryListener(Protocol):
-    """Receives notifications of written and dropped messages."""
-
-    def on_landed(self, landed: Sequence[Landed]) -> None:
-        """Record acknowledged messages."""
-        ...
-
-    def on_dropped(self, dropped: Dropped, reason: str) -> None:
-        """Record a dropped message."""
-        ...
+Send = Callable[[Mapping[TopicPartition, OutgoingRecords]], tuple[WrittenSet, ...]]
+"""Writes records, with a few retries; see ``BatchProducer.write``."""
 
 
 class Writer:
     """Writes batches with retries. Thread: one at a time.
 
     Args:
-        sender: writes records, with a few retries of its own.
-        received: is notified of each message's outcome.
+        send: writes records.
+        ledger: is notified of each message's outcome.
         is_stopping: returns whether to give up retrying.
         pause: waits before the next try.
         retries: the maximum number of further rounds for a batch; None: unlimited.
@@ -52,16 +35,16 @@ class Writer:
 
     def __init__(
         self,
-        sender: Sender,
-        received: DeliveryListener,
+        send: Send,
+        ledger: OffsetLedger,
         *,
         is_stopping: Callable[[], bool],
         pause: Callable[[], object],
         retries: int | None = None,
         drops: bool = False,
     ) -> None:
-        self._sender = sender
-        self._received = received
+        self._send = send
+        self._ledger = ledger
         self._is_stopping = is_stopping
         self._pause = pause
         self._retries = retries
@@ -81,7 +64,7 @@ class Writer:
         rounds = 0
         while rest := batch.rest():
             try:
-                written = self._sender.write(rest)
+                written = self._send(rest)
             except WriteFailed as error:
                 if any(error.written.values()):
                     rounds = 0
@@ -118,7 +101,7 @@ class Writer:
             for landed_run in batch.acknowledge(target, base_offset, count)
         ]
         if landed:
-            self._received.on_landed(landed)
+            self._ledger.on_landed(landed)
 
     def _drop(self, batch: MirrorBatch, error: WriteFailed) -> None:
         """Drop the refused message, the only one left in its set.
@@ -126,8 +109,7 @@ class Writer:
         Other partitions may have failed, too: their errors are handled in the next attempt.
         """
         for target in error.refused:
-            dropped = batch.drop_next(target)
-            self._received.on_dropped(dropped, error.failed[target])
+            self._ledger.on_dropped(batch.drop_next(target), error.failed[target])
 
     def _refused(self, batch: MirrorBatch, error: WriteFailed) -> MirrorError:
         target = min(error.refused or error.failed)

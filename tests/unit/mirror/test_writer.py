@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.mirroring import OTHER, SOURCE, RecordingDeliveryListener, TargetDouble, batch_of
+from tests.support.mirroring import OTHER, SOURCE, RecordingLedger, TargetDouble, batch_of
 from zkconsumer.errors import MirrorError
 from zkconsumer.mirror.landed import Landed
 from zkconsumer.mirror.writer import Writer
@@ -14,7 +14,7 @@ COPY_1 = TopicPartition("copy", 1)
 
 def writer(
     target: TargetDouble,
-    received: RecordingDeliveryListener,
+    received: RecordingLedger,
     *,
     stopping: list[bool] | None = None,
     retries: int | None = None,
@@ -22,7 +22,7 @@ def writer(
 ) -> Writer:
     """Return a writer without pauses."""
     return Writer(
-        target,
+        target.write,
         received,
         is_stopping=lambda: bool(stopping),
         pause=lambda: None,
@@ -33,7 +33,7 @@ def writer(
 
 def test_all_is_written_in_order_and_reported() -> None:
     """Everything is written, and the position is after it, gaps included."""
-    target, received = TargetDouble(), RecordingDeliveryListener()
+    target, received = TargetDouble(), RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [3, 4, 7]}}, {SOURCE: 9})
     assert writer(target, received).write(batch)
     assert target.logs == {COPY_0: [b"v3", b"v4", b"v7"]}
@@ -60,7 +60,7 @@ def test_a_retriable_failure_is_retried_without_loss_or_reordering() -> None:
             return "later: no leader"
         return None
 
-    target, received = TargetDouble(judge), RecordingDeliveryListener()
+    target, received = TargetDouble(judge), RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [0, 1, 2, 3]}})
     assert writer(target, received).write(batch)
     assert target.logs[COPY_0] == [b"v0", b"v1", b"v2", b"v3"]
@@ -73,14 +73,14 @@ def test_retries_are_limited_if_configured() -> None:
     target = TargetDouble(lambda value: "later: never" if value == b"v1" else None)
     batch = batch_of({SOURCE: {COPY_0: [0, 1]}})
     with pytest.raises(MirrorError, match="offset 1 of clicks-0"):
-        writer(target, RecordingDeliveryListener(), retries=2).write(batch)
+        writer(target, RecordingLedger(), retries=2).write(batch)
     assert target.calls == 3
 
 
 def test_the_error_of_a_refusal_has_the_exact_offset() -> None:
     """Nothing after the message is committed, whatever was acknowledged in other partitions."""
     target = TargetDouble(lambda value: "MESSAGE_TOO_LARGE" if value == b"v2" else None)
-    received = RecordingDeliveryListener()
+    received = RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [0, 2, 4], COPY_1: [1, 3, 5]}, OTHER: {COPY_1: [9]}})
     with pytest.raises(MirrorError, match=r"offset 2 of clicks-0 \(for copy-0\): MESSAGE_TOO_LAR"):
         writer(target, received).write(batch)
@@ -92,7 +92,7 @@ def test_the_error_of_a_refusal_has_the_exact_offset() -> None:
 def test_a_refused_message_is_dropped_and_the_next_ones_are_written() -> None:
     """Only the message at fault is left out, and it is reported."""
     target = TargetDouble(lambda value: "too large" if value in (b"v0", b"v2") else None)
-    received = RecordingDeliveryListener()
+    received = RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [0, 1, 2, 3]}})
     assert writer(target, received, drops=True).write(batch)
     assert target.logs[COPY_0] == [b"v1", b"v3"]
@@ -112,7 +112,7 @@ def test_only_the_message_at_fault_is_dropped() -> None:
             "too large" if value == b"v0" else next(again, None) if value == b"v1" else None
         )
     )
-    received = RecordingDeliveryListener()
+    received = RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [0, 2], COPY_1: [1, 3]}})
     assert writer(target, received, drops=True).write(batch)
     assert [dropped.offset for dropped, _ in received.dropped_ones] == [0]
@@ -122,7 +122,7 @@ def test_only_the_message_at_fault_is_dropped() -> None:
 def test_a_failure_of_the_whole_topic_drops_no_message() -> None:
     """If access is refused, every message would be dropped, one by one."""
     target = TargetDouble(lambda _value: "all: TOPIC_AUTHORIZATION_FAILED")
-    received = RecordingDeliveryListener()
+    received = RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [0, 1]}})
     with pytest.raises(MirrorError, match="TOPIC_AUTHORIZATION_FAILED"):
         writer(target, received, drops=True).write(batch)
@@ -140,7 +140,7 @@ def test_a_retriable_failure_never_drops_a_message() -> None:
         return "later: all brokers down"
 
     target = TargetDouble(judge)
-    received = RecordingDeliveryListener()
+    received = RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [4]}})
     assert not writer(target, received, stopping=stopping, drops=True).write(batch)
     assert received.dropped_ones == []
