@@ -1,6 +1,6 @@
 """A drain into a modern cluster writes each message once, and a table that translates offsets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.support.clusters import fresh_name
 from tests.support.traffic import write
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.mirroring.mirror import COPIES, read_translation
-from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, write_rows
+from zkconsumer.drain.mirroring.mirrored_rows import write_rows
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.launch import drain, verify
 from zkconsumer.drain.on_spark.rows import SparkRangeRows, drain_session
@@ -172,13 +172,13 @@ def _die_in_batch(
     rows = SparkRangeRows(session, settings.reading())
     with pytest.MonkeyPatch.context() as patch:
 
-        def die(left: object, target: MirrorDestination) -> None:
+        def die(left: object, options: Mapping[str, str], drain: str) -> None:
             del left
             for start, end in wrote:
                 requested = OffsetRange(
                     topic_partition=TopicPartition(topic, 0), from_offset=start, until_offset=end
                 )
-                write_rows(rows.read([requested], divided=False), target)
+                write_rows(rows.read([requested], divided=False), options, drain)
             raise Killed
 
         patch.setattr("zkconsumer.drain.mirroring.mirror.write_rows", die)

@@ -10,7 +10,7 @@ from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.manifest import Absence
 from zkconsumer.drain.plan import LogEnds
-from zkconsumer.drain.proving.coverage import Discrepancy, Run
+from zkconsumer.drain.proving.coverage import Discrepancy, Run, uncovered
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -50,31 +50,14 @@ def absences(
     if not doubtful:
         return {}
     landed, again = readings
-    holes = {tp: holes_in(wanted, ()) for tp, wanted in doubtful.items()}
+    whole = {tp: Run(wanted.from_offset, wanted.until_offset) for tp, wanted in doubtful.items()}
+    holes = {tp: [run] for tp, run in whole.items()}
     for tp, runs in landed(doubtful):
-        holes[tp] = holes_in(doubtful[tp], runs)
+        holes[tp] = uncovered(whole[tp], runs)
     for tp, runs in again(doubtful):
         refuse_missed(doubtful[tp], holes[tp], runs)
     logs = ends(list(doubtful), {})
     return {tp: explain(wanted, holes[tp], logs[tp]) for tp, wanted in doubtful.items()}
-
-
-def holes_in(wanted: OffsetRange, found: Iterable[Run]) -> list[Run]:
-    """Return the parts of a range that no run covers.
-
-    Args:
-        wanted: the range.
-        found: sorted runs.
-    """
-    holes = []
-    at = wanted.from_offset
-    for run in found:
-        if run.from_offset > at:
-            holes.append(Run(at, min(run.from_offset, wanted.until_offset)))
-        at = max(at, run.until_offset)
-    if at < wanted.until_offset:
-        holes.append(Run(at, wanted.until_offset))
-    return holes
 
 
 def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run]) -> None:

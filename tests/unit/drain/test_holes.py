@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.drain.checksum import Contents
-from zkconsumer.drain.holes import NOTED, absences, explain, holes_in, refuse_missed
+from zkconsumer.drain.holes import NOTED, absences, explain, refuse_missed
 from zkconsumer.drain.manifest import Absence
 from zkconsumer.drain.plan import LogEnds
-from zkconsumer.drain.proving.coverage import Discrepancy, Run
+from zkconsumer.drain.proving.coverage import Discrepancy, Run, uncovered
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -21,7 +21,7 @@ WANTED = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=10, unt
 @given(st.sets(st.integers(10, 29)), st.integers(0, 35))
 def test_every_offset_is_present_or_in_an_explained_hole(present: set[int], begin: int) -> None:
     """Offsets before the start of the log are expired, the others compacted."""
-    holes = holes_in(WANTED, [Run(offset, offset + 1) for offset in sorted(present)])
+    holes = uncovered(Run(10, 30), [Run(offset, offset + 1) for offset in sorted(present)])
     absent = {offset for hole in holes for offset in range(*hole)}
     assert absent == set(range(10, 30)) - present
     reported = explain(WANTED, holes, LogEnds(begin, 40))

@@ -8,7 +8,7 @@ of offsets.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from zkconsumer.clock import SystemClock
@@ -16,14 +16,14 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.manifest import LandedPart, Manifest
-from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, read_rows, write_rows
+from zkconsumer.drain.mirroring.mirrored_rows import read_rows, write_rows
 from zkconsumer.drain.mirroring.target import TargetCluster
 from zkconsumer.drain.mirroring.translation import (
     Runs,
-    TableReader,
     TranslatedRun,
     Translation,
     first_copies,
+    from_files,
     to_file,
 )
 from zkconsumer.drain.on_spark.errors import described_by_spark
@@ -91,7 +91,7 @@ class KafkaLanding:
         if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
             self._await_earlier_attempts(starts)
         with described_by_spark(f"batch {plan.number}"):
-            write_rows(self._unwritten_rows(plan, starts), self._target())
+            write_rows(self._unwritten_rows(plan, starts), self._options, self._drain_id())
             return self._read_back(plan, attempt, starts)
 
     def _read_back(self, plan: BatchPlan, attempt: str, starts: Positions) -> Manifest:
@@ -114,9 +114,8 @@ class KafkaLanding:
         """Do nothing: acknowledged messages are visible already."""
         del plan, manifest
 
-    def _target(self) -> MirrorDestination:
-        drain = BatchJournal(self._storage).drain_id()
-        return MirrorDestination(options=self._options, drain=drain)
+    def _drain_id(self) -> str:
+        return BatchJournal(self._storage).drain_id()
 
     def _mirrored(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
         """Read the rows of a batch that are in the target.
@@ -124,7 +123,8 @@ class KafkaLanding:
         An abandoned task of an earlier batch may have written its copies so late that they come
         after this batch's starts: they are duplicates of that batch, and don't count here.
         """
-        rows = read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
+        ends = self._cluster.ends(starts)
+        rows = read_rows(self._session, self._options, self._drain_id(), starts, ends)
         ranges = {
             range_.topic_partition: Run(range_.from_offset, range_.until_offset)
             for range_ in plan.ranges
@@ -207,15 +207,17 @@ def read_translation(storage: Storage) -> Translation:
     Raises:
         DrainError: a file is missing or damaged.
     """
-    tables = TableReader()
+    return from_files(_tables(storage))
+
+
+def _tables(storage: Storage) -> Iterator[tuple[str, bytes]]:
     for manifest in BatchJournal(storage).manifests():
         table = manifest.notes.get(TRANSLATION)
         if isinstance(table, str):
             data = storage.read(table)
             if data is None:
                 raise DrainError(f"{storage.uri(table)} is gone: restore it from a backup")
-            tables.add(storage.uri(table), data)
-    return tables.translation()
+            yield storage.uri(table), data
 
 
 def _expr(text: str) -> "Column":

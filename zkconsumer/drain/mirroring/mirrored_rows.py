@@ -12,7 +12,6 @@ The target gives every message a timestamp of its own: Spark's sink has no colum
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zkconsumer.drain.fields import range_options
@@ -30,19 +29,6 @@ _MAX_REQUEST_BYTES = str(64 << 20)
 """The producer's default limit would refuse what a cluster's ``message.max.bytes`` allows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MirrorDestination:
-    """The target of a mirroring drain.
-
-    Attributes:
-        options: options of Spark's Kafka source and sink; at least ``kafka.bootstrap.servers``.
-        drain: the drain's id, which its messages carry.
-    """
-
-    options: Mapping[str, str]
-    drain: str
-
-
 _HEADERS = f"""array_compact(array(
     struct('{DRAIN}' AS key, CAST(drain AS BINARY) AS value),
     struct('{OFFSET}' AS key, CAST(CAST(offset AS STRING) AS BINARY) AS value),
@@ -51,30 +37,36 @@ _HEADERS = f"""array_compact(array(
 )) AS headers"""
 
 
-def write_rows(messages: "DataFrame", target: MirrorDestination) -> None:
+def write_rows(messages: "DataFrame", options: Mapping[str, str], drain: str) -> None:
     """Write messages to the target, each task in the order of its rows.
 
     Args:
         messages: rows with the columns topic, partition, offset, key, value, timestamp and
             timestampType.
-        target: the target.
+        options: options of Spark's Kafka sink; at least ``kafka.bootstrap.servers``.
+        drain: the drain's id, which its messages carry.
     """
     from pyspark.sql.functions import lit  # noqa: PLC0415 - with Spark's own session
 
-    marked = messages.withColumn("drain", lit(target.drain))
+    marked = messages.withColumn("drain", lit(drain))
     rows = marked.selectExpr("topic", "partition", "key", "value", _HEADERS)
-    options = {_MAX_REQUEST: _MAX_REQUEST_BYTES, **target.options}
-    rows.write.format("kafka").options(**options).save()
+    whole = {_MAX_REQUEST: _MAX_REQUEST_BYTES, **options}
+    rows.write.format("kafka").options(**whole).save()
 
 
 def read_rows(
-    session: "SparkSession", target: MirrorDestination, starts: Positions, ends: Positions
+    session: "SparkSession",
+    options: Mapping[str, str],
+    drain: str,
+    starts: Positions,
+    ends: Positions,
 ) -> "DataFrame":
     """Read the drain's own messages from ranges of the target, with their source offsets.
 
     Args:
         session: the Spark session.
-        target: the target.
+        options: options of Spark's Kafka source; at least ``kafka.bootstrap.servers``.
+        drain: the drain's id.
         starts: the start of every partition to read.
         ends: the end of each partition; a partition without an end is not read.
 
@@ -85,13 +77,13 @@ def read_rows(
     bounded = {tp: start for tp, start in starts.items() if ends.get(tp, start) > start}
     if not bounded:
         return session.createDataFrame([], _SCHEMA)
-    options = {
-        **target.options,
+    whole = {
+        **options,
         **range_options(bounded, {tp: ends[tp] for tp in bounded}),
         "includeHeaders": "true",
     }
-    found = session.read.format("kafka").options(**options).load()
-    marked = found.where(f"{_header(DRAIN)} = '{target.drain}'")
+    found = session.read.format("kafka").options(**whole).load()
+    marked = found.where(f"{_header(DRAIN)} = '{drain}'")
     return marked.selectExpr(
         "topic",
         "partition",

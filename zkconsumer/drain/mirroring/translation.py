@@ -7,10 +7,10 @@ offsets to consecutive target offsets.
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from zkconsumer.drain.fields import Fields, JsonValue, to_bytes
-from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.drain.proving.coverage import Run, uncovered
 from zkconsumer.model import TopicPartition
 
 
@@ -39,28 +39,13 @@ def first_copies(runs: Iterable[TranslatedRun]) -> tuple[TranslatedRun, ...]:
     """
     kept: list[TranslatedRun] = []
     for run in sorted(runs, key=lambda run: run.target_offset):
-        for rest in _uncovered(Run(run.from_offset, run.until_offset), kept):
+        # A compacted log has many runs, one after each hole: skip those that end before.
+        first = bisect_right(kept, run.from_offset, key=lambda run: run.until_offset)
+        near = (Run(*kept[number][:2]) for number in range(first, len(kept)))
+        for rest in uncovered(Run(run.from_offset, run.until_offset), near):
             skipped = rest.from_offset - run.from_offset
             insort(kept, TranslatedRun(*rest, run.target_offset + skipped))
     return tuple(_joined(kept))
-
-
-def _uncovered(wanted: Run, kept: Sequence[TranslatedRun]) -> list[Run]:
-    """Return the parts of a run that none of the sorted, disjoint runs in ``kept`` cover."""
-    parts = []
-    at = wanted.from_offset
-    # A compacted log has many runs, one after each hole: skip those that end before.
-    first = bisect_right(kept, at, key=lambda run: run.until_offset)
-    for number in range(first, len(kept)):
-        run = kept[number]
-        if run.from_offset >= wanted.until_offset:
-            break
-        if run.from_offset > at:
-            parts.append(Run(at, run.from_offset))
-        at = run.until_offset
-    if at < wanted.until_offset:
-        parts.append(Run(at, wanted.until_offset))
-    return parts
 
 
 def _joined(runs: Iterable[TranslatedRun]) -> list[TranslatedRun]:
@@ -84,16 +69,13 @@ class Translation:
 
     Args:
         runs: the runs of each topic-partition, of all batches, sorted and disjoint.
+
+    Attributes:
+        runs: the same, with those merged that continue each other.
     """
 
     def __init__(self, runs: Runs) -> None:
-        self._runs = {tp: tuple(_joined(of_tp)) for tp, of_tp in runs.items()}
-        self._starts = {tp: [run.from_offset for run in of_tp] for tp, of_tp in self._runs.items()}
-
-    @property
-    def runs(self) -> Runs:
-        """The runs of each topic-partition."""
-        return self._runs
+        self.runs: Runs = {tp: tuple(_joined(of_tp)) for tp, of_tp in runs.items()}
 
     def target(self, topic_partition: TopicPartition, offset: int) -> int | None:
         """Return the target offset at which a consumer at this source offset continues.
@@ -105,10 +87,10 @@ class Translation:
             None if unknown: later offsets are not mirrored yet, or the partition is not mirrored at
             all.
         """
-        runs = self._runs.get(topic_partition, ())
+        runs = self.runs.get(topic_partition, ())
         if not runs or offset > runs[-1].until_offset:
             return None
-        at = bisect_right(self._starts[topic_partition], offset) - 1
+        at = bisect_right(runs, offset, key=lambda run: run.from_offset) - 1
         if at < 0:
             return runs[0].target_offset
         run = runs[at]
@@ -133,23 +115,15 @@ def to_file(batch: int, runs: Runs) -> bytes:
     return to_bytes({"batch": batch, "runs": listed})
 
 
-class TableReader:
-    """Combines the tables of batches, in order."""
+def from_files(tables: Iterable[tuple[str, bytes]]) -> Translation:
+    """Combine the tables of all batches, in order, each with the name of its file.
 
-    def __init__(self) -> None:
-        self._runs: dict[TopicPartition, list[TranslatedRun]] = {}
-
-    def add(self, file: str, data: bytes) -> Self:
-        """Add the table of the next batch.
-
-        Raises:
-            DrainError: the file is damaged.
-        """
+    Raises:
+        DrainError: a file is damaged.
+    """
+    runs: dict[TopicPartition, list[TranslatedRun]] = {}
+    for file, data in tables:
         for item in Fields.parse(file, data).items("runs"):
             run = TranslatedRun(item.integer("from"), item.integer("until"), item.integer("target"))
-            self._runs.setdefault(item.topic_partition(), []).append(run)
-        return self
-
-    def translation(self) -> Translation:
-        """Return the translation of all batches."""
-        return Translation(self._runs)
+            runs.setdefault(item.topic_partition(), []).append(run)
+    return Translation(runs)

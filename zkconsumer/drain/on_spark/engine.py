@@ -87,23 +87,21 @@ class SparkEngine:
     ) -> SparkRows:
         """See ``DrainEngine``."""
         from zkconsumer.drain.mirroring.mirror import target_ends  # noqa: PLC0415 - loads much
-        from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, read_rows  # noqa: PLC0415
+        from zkconsumer.drain.mirroring.mirrored_rows import read_rows  # noqa: PLC0415
         from zkconsumer.drain.mirroring.target import TargetCluster  # noqa: PLC0415
 
         journal = BatchJournal(storage)
-        target = MirrorDestination(
-            options={"kafka.bootstrap.servers": identity.target or "", **options},
-            drain=identity.id,
-        )
+        options = {"kafka.bootstrap.servers": identity.target or "", **options}
         starts: dict[TopicPartition, int] = {}
         for number in range(1, last + 1):
             starts = {**target_ends(journal.plan(number)), **starts}
-        ends = TargetCluster(self._session, target.options).ends(starts)
+        ends = TargetCluster(self._session, options).ends(starts)
         # Plans are listed after the ends were read, so each batch that wrote before has a plan.
         for number in reversed(layout.numbers_of_files(storage.names(layout.PLANS))):
             if number > last:
                 ends |= target_ends(journal.plan(number))
-        return SparkRows(read_rows(self._session, target, starts, ends).drop("target_offset"))
+        rows = read_rows(self._session, options, identity.id, starts, ends)
+        return SparkRows(rows.drop("target_offset"))
 
     def _decoding(self, settings: DrainSettings, storage: Storage) -> BatchDecoding | None:
         if settings.decode is None:

@@ -174,6 +174,21 @@ def cover(
     return Coverage(wanted=wanted, rows=rows, findings=tally.findings())
 
 
+def uncovered(wanted: Run, found: Iterable[Run]) -> list[Run]:
+    """Return the parts of a range that none of these sorted runs cover."""
+    parts = []
+    at = wanted.from_offset
+    for run in found:
+        if run.from_offset >= wanted.until_offset:
+            break
+        if run.from_offset > at:
+            parts.append(Run(at, run.from_offset))
+        at = max(at, run.until_offset)
+    if at < wanted.until_offset:
+        parts.append(Run(at, wanted.until_offset))
+    return parts
+
+
 def _clip(run: Run, start: int | None, end: int | None) -> Run:
     """Return the part of a run between two bounds; if there is none, its length is not positive."""
     return Run(

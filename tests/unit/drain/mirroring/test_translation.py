@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from zkconsumer.drain.mirroring.mirror import target_ends
 from zkconsumer.drain.mirroring.translation import (
-    TableReader,
     TranslatedRun,
     Translation,
     first_copies,
+    from_files,
     to_file,
 )
 from zkconsumer.drain.plan import BatchPlan
@@ -91,14 +91,14 @@ def test_files_of_batches_add_up() -> None:
     """Runs that continue each other across batches become one."""
     first = to_file(1, {TP: [TranslatedRun(0, 10, 5)]})
     second = to_file(2, {TP: [TranslatedRun(10, 12, 15), TranslatedRun(12, 14, 30)]})
-    translation = TableReader().add("1.json", first).add("2.json", second).translation()
+    translation = from_files([("1.json", first), ("2.json", second)])
     assert translation.runs == {TP: (TranslatedRun(0, 12, 5), TranslatedRun(12, 14, 30))}
 
 
 def test_a_damaged_file_is_named() -> None:
     """The start offsets of groups must not be guessed."""
     with pytest.raises(DrainError, match=r"7\.json is damaged"):
-        TableReader().add("7.json", b'{"version": 1, "runs": [{}]}')
+        from_files([("7.json", b'{"version": 1, "runs": [{}]}')])
 
 
 _RUNS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=12)
