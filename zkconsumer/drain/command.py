@@ -9,20 +9,19 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, ENGINES, EngineRequest, SparkOptions
+from zkconsumer.drain.decode_settings import SCHEMA_IDS, DecodeSettings
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.stopping import DrainStopFlag, ignored_signals, stop_signals
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import listed
 from zkconsumer.properties_file import load_properties
+from zkconsumer.schemas.definition import KINDS
 
 if TYPE_CHECKING:
-    from zkconsumer.drain.decode_settings import DecodeSettings
     from zkconsumer.drain.runner import DrainReport
     from zkconsumer.drain.settings import DrainSettings
 
 _KAFKA = "kafka"
-KINDS = ("avro", "json", "protobuf")
-SCHEMA_IDS = ("column", "strip")
 STOPPED = 130
 """The exit status that shells report for a program ended by Ctrl-C."""
 
@@ -270,12 +269,10 @@ def settings_of(args: argparse.Namespace) -> "DrainSettings":
     return settings
 
 
-def _decode_settings(args: argparse.Namespace) -> "DecodeSettings | None":
+def _decode_settings(args: argparse.Namespace) -> DecodeSettings | None:
     given = (args.decode, args.schema_registry, args.schema_registry_config, args.schemas)
     if not any(given) and not args.bare_values and args.schema_id is None:
         return None
-    from zkconsumer.drain.decode_settings import DecodeSettings  # noqa: PLC0415 - loads much
-
     config = args.schema_registry_config
     return DecodeSettings(
         format=args.decode,

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from zkconsumer.drain.local.local_storage import make_folder, sync_file, sync_folder
+from zkconsumer.drain.local.local_storage import make_folder, sync
 from zkconsumer.drain.storage import Storage
 
 _ErrorConversion = Callable[[], AbstractContextManager[None]]
@@ -162,8 +162,8 @@ class LocalFiles:
     def keep(self, path: str) -> None:
         """See ``DataFiles``."""
         written = Path(self._storage.uri(path))
-        sync_file(str(written))
-        sync_folder(written.parent)
+        sync(written)
+        sync(written.parent)
 
     def input(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""

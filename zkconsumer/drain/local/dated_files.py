@@ -14,8 +14,8 @@ from zkconsumer.drain.local.columns import placed
 from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.memory import Shares
 
-_DAY_US = 86_400_000_000
-_LAST_DAY = 2_932_896
+DAY_US = 86_400_000_000
+LAST_DAY = 2_932_896
 """The last day of the year 9999, in days since the epoch."""
 _FULL_BYTES = 512 << 20
 """The size at which a file is finished: a bucket can't copy objects over 5 GB at once."""
@@ -67,7 +67,7 @@ class DatedFiles:
         self._files = files
         self._naming = naming
         self._shares = shares
-        self._planned_day = naming.created_ms * 1000 // _DAY_US
+        self._planned_day = naming.created_ms * 1000 // DAY_US
         self._days: dict[int, _Day] = {}
         self._waiting_bytes = 0
         self._written: list[str] = []
@@ -157,8 +157,8 @@ def _by_day(rows: pa.RecordBatch, planned: int) -> Iterator[tuple[int, pa.Record
     if times.null_count == len(rows):
         yield planned, rows
         return
-    days = pc.divide(times.cast(pa.int64()), _DAY_US)
-    own = pc.fill_null(pc.less_equal(days, _LAST_DAY), fill_value=False)
+    days = pc.divide(times.cast(pa.int64()), DAY_US)
+    own = pc.fill_null(pc.less_equal(days, LAST_DAY), fill_value=False)
     days = pc.if_else(own, days, pa.scalar(planned, pa.int64()))
     there = pc.unique(days).to_pylist()
     for day in there:

@@ -1,9 +1,11 @@
 """Reads and writes a drain's messages in this process, without Spark or Java."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+
+import pyarrow as pa
 
 from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local, scheme_of
@@ -19,7 +21,6 @@ from zkconsumer.drain.local.data_files import (
     StreamedFiles,
     StreamedStorage,
 )
-from zkconsumer.drain.local.dated_files import FileColumns
 from zkconsumer.drain.local.decoded import row_decoder
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.landed import LocalRows
@@ -72,19 +73,25 @@ class LocalEngine:
             kept = partial(AdoptedSchemas, storage)
             decoder = row_decoder(settings.decode, "".join(settings.topics[:1]), kept)
         rows = LocalRangeRows(settings.checked(), shares, with_headers=decoder is not None)
-        writer = partial(LocalWriter, rows, files, shares, ends)
         contents = FileContents(file_format, decoder)
         if settings.format == "iceberg":
-            return _iceberg(
-                settings,
-                storage,
-                files,
-                lambda columns: writer(contents._replace(file_columns=columns)),
-            )
+            from zkconsumer.drain.local.iceberg_landing import IcebergLanding  # noqa: PLC0415 - optional
+            from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
+
+            table = IcebergTable(settings.table_name(), storage, settings.target_options)
+            journal = BatchJournal(storage)
+
+            def file_columns(columns: pa.Schema) -> pa.Schema:
+                return table.file_columns(journal.drain_id(), columns)
+
+            contents = contents._replace(file_columns=file_columns)
+            writer = LocalWriter(rows, files, shares, ends, contents)
+            return IcebergLanding(storage, lambda: files, table, writer)
+        writer = LocalWriter(rows, files, shares, ends, contents)
         if settings.format == "delta":
             columns = None if decoder is None else decoder.columns
-            return DeltaLanding(storage, writer(contents), settings, columns=columns)
-        return FilesLanding(storage, writer(contents))
+            return DeltaLanding(storage, writer, settings, columns=columns)
+        return FilesLanding(storage, writer)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LocalRows:
         """See ``DrainEngine``."""
@@ -108,21 +115,6 @@ class LocalEngine:
         if isinstance(storage, StreamedStorage):
             return StreamedFiles(storage)
         return LocalFiles(storage)
-
-
-def _iceberg(
-    settings: DrainSettings,
-    storage: Storage,
-    files: DataFiles,
-    writer: Callable[[FileColumns], LocalWriter],
-) -> Landing:
-    from zkconsumer.drain.local.iceberg_landing import IcebergLanding  # noqa: PLC0415 - optional
-    from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
-
-    table = IcebergTable(settings.table_name(), storage, settings.target_options)
-    journal = BatchJournal(storage)
-    to_table = writer(lambda rows: table.file_columns(journal.drain_id(), rows))
-    return IcebergLanding(storage, lambda: files, table, to_table)
 
 
 def _cores() -> int:

@@ -5,7 +5,6 @@ one, and so have the elements of lists, and the keys and values of maps.
 """
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
 
@@ -27,11 +26,6 @@ def numbered(columns: pa.Schema, table: Schema) -> pa.Schema:
     """
     known = table.as_struct()
     return pa.schema([_numbered(field, _named(known, field.name)) for field in columns])
-
-
-def leaf_numbers(table: Schema) -> dict[str, int]:
-    """Return the field ids of a table's Parquet columns, by their paths in its files."""
-    return parquet_path_to_id_mapping(table)
 
 
 def _is_in(field: pa.Field, known: StructType) -> bool:

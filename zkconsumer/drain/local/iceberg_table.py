@@ -36,6 +36,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
 )
+from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -52,7 +53,7 @@ from pyiceberg.types import (
 )
 
 from zkconsumer.drain.local.catalog_secrets import configured, without_secrets
-from zkconsumer.drain.local.iceberg_columns import leaf_numbers, missing, numbered
+from zkconsumer.drain.local.iceberg_columns import missing, numbered
 from zkconsumer.drain.local.iceberg_commits import (
     commits_of,
     is_whole,
@@ -335,7 +336,7 @@ class IcebergTable:
         table.metadata = table.metadata.model_copy(update=changes)
         ranges = (part.offsets for part in manifest.parts)
         summary = summary_of(drain, manifest.number, ranges)
-        ids = leaf_numbers(table.schema())
+        ids = parquet_path_to_id_mapping(table.schema())
         with table.transaction() as transaction:
             transaction.set_properties({BATCH: summary[BATCH]})
             with transaction.update_snapshot(summary).fast_append() as append:

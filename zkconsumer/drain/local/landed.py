@@ -23,7 +23,7 @@ from zkconsumer.drain.local.reading import LocalRangeRows, Piece
 from zkconsumer.drain.local.sums import RowSums, grouped, with_coordinates
 from zkconsumer.drain.local.workers import Cancellation, in_threads
 from zkconsumer.drain.proving.coverage import Run
-from zkconsumer.drain.proving.proof import Difference, Differing
+from zkconsumer.drain.proving.proof import BLOCK, Difference, Differing
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.options import source_options
 
@@ -31,8 +31,6 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
-BLOCK = 100_000
-"""The number of offsets that are summed up together."""
 _BLOCKS_AT_ONCE = 8
 _DAMAGE = (
     *(pa.ArrowException, OSError, ValueError, LookupError),

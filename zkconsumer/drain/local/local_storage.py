@@ -58,7 +58,7 @@ class LocalStorage:
                 return False
             finally:
                 aside.unlink(missing_ok=True)
-            sync_folder(target.parent)
+            sync(target.parent)
         return True
 
     def hold(self, path: str) -> AbstractContextManager[bool]:
@@ -96,7 +96,7 @@ class LocalStorage:
                     os.link(here, there)
             if not there.exists():
                 raise missing(self.uri(source), self.uri(target))
-            sync_folder(there.parent)
+            sync(there.parent)
             if here.exists():
                 # Left by a move that was killed between the link and this; otherwise the target is
                 # a foreign file.
@@ -125,20 +125,11 @@ def make_folder(path: Path) -> None:
         path = path.parent
     for folder in reversed(made):
         folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+        sync(folder.parent)
 
 
-def sync_file(path: str) -> None:
-    """Sync a file's contents to disk."""
-    _sync(path)
-
-
-def sync_folder(path: Path) -> None:
-    """Sync a folder's entries to disk."""
-    _sync(str(path))
-
-
-def _sync(path: str) -> None:
+def sync(path: Path) -> None:
+    """Sync a file's contents, or a folder's entries, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

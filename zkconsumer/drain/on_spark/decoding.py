@@ -8,7 +8,7 @@ values are dead letters depends on the adopted schemas alone, so two passes agre
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -231,21 +231,18 @@ class TaskDecoding:
         return row_decoder(self.settings, self.topic, catalog, source)
 
 
-_MOST_REGISTRIES: Final = 100
-_registries: Final[dict[tuple[RegistrySettings, str], RememberedSchemas]] = {}
-"""The registries of this process, which runs many tasks with a decoder each."""
-
-
 def _registry(settings: DecodeSettings) -> SchemaSource | None:
-    """Return the settings' registry, with a cache per process; None if they name none."""
+    """Return the settings' registry; None if they name none."""
     if settings.format is None or settings.registry is None:
         return None
-    key = RegistrySettings.of(settings.registry, settings.registry_options), settings.format
-    if key not in _registries:
-        if len(_registries) >= _MOST_REGISTRIES:
-            _registries.clear()
-        _registries[key] = RememberedSchemas(RegistryClient(*key))
-    return _registries[key]
+    reached = RegistrySettings.of(settings.registry, settings.registry_options)
+    return _remembered(reached, settings.format)
+
+
+@lru_cache(maxsize=100)
+def _remembered(reached: RegistrySettings, kind: str) -> RememberedSchemas:
+    """Return a registry with its cache: this process runs many tasks, with a decoder each."""
+    return RememberedSchemas(RegistryClient(reached, kind))
 
 
 class _FindingsParam(AccumulatorParam[Findings]):

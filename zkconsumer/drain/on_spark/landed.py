@@ -15,7 +15,7 @@ from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.on_spark.offset_runs import found_runs
 from zkconsumer.drain.on_spark.sums import HASH, WITHOUT_TIME, contents_by, contents_by_partition
 from zkconsumer.drain.proving.coverage import Run
-from zkconsumer.drain.proving.proof import Difference, Differing
+from zkconsumer.drain.proving.proof import BLOCK, Difference, Differing
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.plain_rows import plain_rows
 from zkconsumer.spark.programs import read_as
@@ -35,9 +35,6 @@ _PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
 _PREFIX = "value_prefix"
 _WHOLE_VALUE = f"CASE WHEN {_PREFIX} IS NULL THEN value ELSE concat({_PREFIX}, value) END"
 """Spark SQL for values as in the log, with the prefixes that a drain stripped."""
-
-BLOCK = 100_000
-"""The number of offsets that are summed up together."""
 
 _KEYS = ("topic", "partition", f"offset div {BLOCK}L")
 _Blocks = set[tuple[object, ...]]

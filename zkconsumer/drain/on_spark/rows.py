@@ -17,6 +17,7 @@ from zkconsumer.drain.holes import PartitionRuns, Ranges, absences
 from zkconsumer.drain.landing_files import WrittenRows, has_rows, is_dead
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.dated_files import DAY_US, LAST_DAY
 from zkconsumer.drain.manifest import LandedPart, landed_parts
 from zkconsumer.drain.on_spark.decoding import BatchDecoding
 from zkconsumer.drain.on_spark.errors import described_by_spark
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from zkconsumer.drain.on_spark.table_writing import TableWriting
 
 RECORDS_PER_FILE = 1_000_000
-_DAY_US = 86_400_000_000
 _FORMATS: Mapping[str, Mapping[str, str]] = {
     "parquet": {},
     "json": {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "timeZone": "UTC"},
@@ -46,8 +46,6 @@ _SETTINGS = {
 
 _DIVIDING = frozenset({"minpartitions", "maxrecordsperpartition"})
 """Options of the source that spread one range over several tasks."""
-_LAST_DAY = 2_932_896
-"""The last day of the year 9999, in days since the epoch."""
 
 
 def drain_session(session: SparkSession) -> SparkSession:
@@ -228,6 +226,6 @@ def date_of(created_ms: int) -> str:
     planned = datetime.fromtimestamp(created_ms / 1000, UTC).date().isoformat()
     at = "unix_micros(timestamp)"
     # Not a cast of the timestamp, which would use the session's time zone.
-    day = f"CAST(({at} - pmod({at}, {_DAY_US}L)) DIV {_DAY_US}L AS INT)"
-    own = f"CASE WHEN {day} <= {_LAST_DAY} THEN date_from_unix_date({day}) END"
+    day = f"CAST(({at} - pmod({at}, {DAY_US}L)) DIV {DAY_US}L AS INT)"
+    own = f"CASE WHEN {day} <= {LAST_DAY} THEN date_from_unix_date({day}) END"
     return f"CAST(coalesce({own}, DATE'{planned}') AS STRING)"

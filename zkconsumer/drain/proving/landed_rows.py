@@ -5,7 +5,6 @@ no batch recorded shows up as duplicates, and a deleted file as a gap.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -56,9 +55,9 @@ def compare_files(
     ]
     foreign = [path for path in visible if path not in noted]
     problems = [
-        *_described("files of the landing are missing", missing),
-        *_described("files are not as they were landed", resized),
-        *_described("files are there that no batch landed", foreign),
+        *described("files of the landing are missing", missing),
+        *described("files are not as they were landed", resized),
+        *described("files are there that no batch landed", foreign),
     ]
     # Files in other folders are foreign; Spark could not derive their topic and date either.
     readable = tuple(path for path in visible if _OF_DAY.fullmatch(path))
@@ -76,7 +75,7 @@ def table_files(noted: Iterable[str], stored: Iterable[StoredFile], kind: str) -
     missing = [path for path in named if path not in there]
     readable = tuple(path for path in named if path in there)
     return LandedFiles(
-        readable, tuple(_described(f"files of the {kind} table are missing", missing))
+        readable, tuple(described(f"files of the {kind} table are missing", missing))
     )
 
 
@@ -113,21 +112,6 @@ def visible_files(storage: Storage) -> list[StoredFile]:
     ]
 
 
-def foreign_files(which: list[str]) -> list[str]:
-    """Return the sentence for files of a table outside the folders of a drain."""
-    return _described("files are in the table that no drain landed", which)
-
-
-def repeated_files(which: Iterable[str]) -> list[str]:
-    """Return the sentence for files that a table names repeatedly; they are read only once."""
-    repeated = [path for path, times in Counter(which).items() if times > 1]
-    return _described("files are named more than once by the table", repeated)
-
-
-def misplaced_files(which: list[str]) -> list[str]:
-    """Return the sentence for files that readers miss when they filter by topic or date."""
-    return _described("files are in another partition of the table than their folders say", which)
-
-
-def _described(what: str, which: list[str]) -> list[str]:
+def described(what: str, which: list[str]) -> list[str]:
+    """Return a sentence about some files; none if there are none."""
     return [f"{len(which)} {what}: {listed(sorted(which), separator='; ')}"] if which else []

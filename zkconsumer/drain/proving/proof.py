@@ -9,6 +9,9 @@ from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, CoverageRanges,
 from zkconsumer.drain.proving.record import PartitionRecord
 from zkconsumer.model import TopicPartition
 
+BLOCK = 100_000
+"""The number of offsets whose messages are summed up together to compare them with the cluster."""
+
 
 class ProofOutcome(Enum):
     """The outcome of a verification; the value is the command's exit status."""

@@ -7,6 +7,7 @@ fields.
 import json
 from collections.abc import Sequence
 
+from zkconsumer.drain.fields import JsonValue
 from zkconsumer.drain.layout import DEAD_LETTERS
 from zkconsumer.drain.proving.coverage import Coverage, CoverageRanges, Discrepancy, Run
 from zkconsumer.drain.proving.proof import (
@@ -17,8 +18,6 @@ from zkconsumer.drain.proving.proof import (
     ProofOutcome,
 )
 from zkconsumer.printable import printable
-
-Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
 
 _HEADS = (
     "topic",
@@ -59,7 +58,7 @@ def as_text(proof: DrainProof) -> str:
 
 def as_json(proof: DrainProof) -> str:
     """Return the report as JSON, with all kept ranges."""
-    value: Json = {
+    value: JsonValue = {
         "path": proof.path,
         "format": proof.format,
         "verdict": proof.outcome.name.lower(),
@@ -138,7 +137,7 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _partition(proof: PartitionCoverage) -> Json:
+def _partition(proof: PartitionCoverage) -> JsonValue:
     return {
         "topic": proof.topic_partition.topic,
         "partition": proof.topic_partition.partition,
@@ -155,11 +154,11 @@ def _partition(proof: PartitionCoverage) -> Json:
     }
 
 
-def _findings(coverage: Coverage) -> dict[str, Json]:
+def _findings(coverage: Coverage) -> dict[str, JsonValue]:
     return {f"{kind}": _finding(coverage.of(kind)) for kind in Discrepancy}
 
 
-def _finding(finding: CoverageRanges) -> Json:
+def _finding(finding: CoverageRanges) -> JsonValue:
     return {
         "offsets": finding.offsets,
         "ranges": finding.ranges,
@@ -167,11 +166,11 @@ def _finding(finding: CoverageRanges) -> Json:
     }
 
 
-def _run(run: Run) -> Json:
+def _run(run: Run) -> JsonValue:
     return [run.from_offset, run.until_offset]
 
 
-def _cluster(check: ClusterCheck | None) -> Json:
+def _cluster(check: ClusterCheck | None) -> JsonValue:
     if check is None:
         return None
     return {

@@ -5,6 +5,7 @@ for the offsets that should exist. Batches that are not published yet are ignore
 run meanwhile.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -21,11 +22,9 @@ from zkconsumer.drain.proving.delta_log import read_log
 from zkconsumer.drain.proving.landed_rows import (
     LandedFiles,
     compare_files,
-    foreign_files,
+    described,
     is_of,
     is_of_table,
-    misplaced_files,
-    repeated_files,
     table_files,
     visible_files,
 )
@@ -98,15 +97,17 @@ def prove(
     record = read_record(_landed(journal, published))
     with engine.converted_errors(f"verifying {journal.path}"):
         rows, dead, problems = _rows(seen, record)
-        if identity.format in _TABLES:
-            problems += _unplaced(rows)
+        unplaced = rows.unplaced() if identity.format in _TABLES else 0
+        if unplaced:
+            problems.append(f"{unplaced} rows have no topic, partition or offset")
         wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
         checks = {}
         if cluster is not None:
             checks = check_cluster(rows, cluster, wanted, _created(journal, published))
         partitions = _proofs((rows, dead), record, checks)
     if published.lost:
-        problems.append(_lost(published.lost))
+        files = listed(map(layout.manifest_file, published.lost))
+        problems.append(f"{len(published.lost)} batches have no manifest: {files}")
     return DrainProof(
         path=journal.path,
         format=identity.format,
@@ -155,10 +156,6 @@ def _created(journal: BatchJournal, published: Published) -> Creations:
     """Return the creation of each topic, as of the last landed batch."""
     there = [number for number in range(1, published.last + 1) if number not in published.lost]
     return journal.plan(there[-1]).created if there else {}
-
-
-def _lost(numbers: tuple[int, ...]) -> str:
-    return f"{len(numbers)} batches have no manifest: {listed(map(layout.manifest_file, numbers))}"
 
 
 def _rows(
@@ -242,15 +239,22 @@ def _iceberg_files(seen: _Seen) -> LandedFiles:
     )
     found = table_files(named, stored, "Iceberg")
     complaints = _complaints(seen, state.commits, since, is_whole=state.is_whole)
-    complaints += repeated_files([paths[uri] or uri for uri in state.files])
-    complaints += misplaced_files([uri for uri in state.misplaced if uri not in foreign])
-    return LandedFiles(found.readable, (*found.problems, *foreign_files(foreign), *complaints))
-
-
-def _unplaced(rows: LandedRows) -> list[str]:
-    """Return a sentence about rows without a position, if there are any."""
-    count = rows.unplaced()
-    return [f"{count} rows have no topic, partition or offset"] if count else []
+    times = Counter(paths[uri] or uri for uri in state.files)
+    repeated = [path for path, count in times.items() if count > 1]
+    # Readers that filter by topic or date miss these.
+    misplaced = [uri for uri in state.misplaced if uri not in foreign]
+    return LandedFiles(
+        found.readable,
+        (
+            *found.problems,
+            *described("files are in the table that no drain landed", foreign),
+            *complaints,
+            *described("files are named more than once by the table", repeated),
+            *described(
+                "files are in another partition of the table than their folders say", misplaced
+            ),
+        ),
+    )
 
 
 def _landed_since(seen: _Seen) -> set[int]:

@@ -42,7 +42,7 @@ def test_every_created_folder_is_synced_in_its_parent(
 ) -> None:
     """Otherwise a crash of the machine could lose the folder and its files."""
     synced: list[Path] = []
-    monkeypatch.setattr(local_storage, "sync_folder", synced.append)
+    monkeypatch.setattr(local_storage, "sync", synced.append)
     LocalStorage(str(tmp_path)).create("a/b/c", b"1")
     assert synced == [tmp_path, tmp_path / "a", tmp_path / "a" / "b"]
     synced.clear()
