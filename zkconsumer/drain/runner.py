@@ -1,4 +1,4 @@
-"""Runs the loop of a drain, step by step, as ``state`` decides."""
+"""Runs the loop of a drain, step by step, from the state that ``state`` describes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from zkconsumer.drain.protocols import (
 )
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.settings import DrainSettings
-from zkconsumer.drain.state import DrainState, DrainStep, resume
+from zkconsumer.drain.state import JournalState
 from zkconsumer.errors import DataLost, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations, created_again
@@ -92,7 +92,7 @@ class DrainRunner:
         self._begin()
         with self._journal.alone():
             # Read under the lock: until now, another process may have continued the drain.
-            self._go_on(resume(self._journal.read_state()))
+            self._go_on(self._journal.read_state())
         return self._report
 
     def _begin(self) -> None:
@@ -104,46 +104,41 @@ class DrainRunner:
             self._sides.source.read_logs(None)
         self._journal.begin(self._sides.identity, self._sides.new_attempt())
 
-    def _go_on(self, state: DrainState) -> None:
-        if state.step is DrainStep.PLAN and state.plan is not None:
-            # Delete files that tasks of a killed run wrote after another process landed the batch.
-            self._journal.clean(state.plan.number)
-        if state.step is DrainStep.PUBLISH:
-            self._sides.listener.on_landing(state.batch)
-        while not (self._sides.stop.requested() and state.step in {DrainStep.PLAN, DrainStep.LAND}):
-            following = self._do(state)
-            if following is None:
-                break
-            state = following
+    def _go_on(self, state: JournalState) -> None:
+        plan, stop = state.plan, self._sides.stop
+        if plan is not None:
+            if state.manifest is None:
+                if stop.requested():
+                    return
+                self._finish(plan, self._land(plan))
+            elif state.staged:
+                self._sides.listener.on_landing(plan)
+                self._finish(plan, state.manifest)
+            else:
+                # Files that tasks of a killed run wrote after another process landed the batch.
+                self._journal.clean(plan.number)
+        while not stop.requested():
+            following = self._plan(plan)
+            if following is not None:
+                plan = following
+                if stop.requested():
+                    return
+                self._finish(plan, self._land(plan))
+            elif self._settings.once:
+                return
+            else:
+                stop.wait(self._settings.interval_ms)
 
-    def _do(self, state: DrainState) -> DrainState | None:
-        match state.step:
-            case DrainStep.PLAN:
-                return self._plan(state)
-            case DrainStep.LAND:
-                return state.landed(self._land(state.batch))
-            case DrainStep.PUBLISH:
-                self._sides.landing.publish(state.batch, state.landing)
-                return state.done()
-            case DrainStep.COMMIT:
-                self._commit(state.batch)
-                return state.done()
-            case DrainStep.CLEAN:
-                self._clean(state.batch, state.landing)
-                return state.done()
-            case DrainStep.BEGIN:
-                raise AssertionError("a run begins before its first step")
-
-    def _plan(self, state: DrainState) -> DrainState | None:
-        """Return the next state; the same one after an idle wait; None if the run is done."""
-        positions = {} if state.plan is None else state.plan.after()
-        logs = self._sides.source.read_logs(None if state.plan is None else positions)
-        before: Creations = {} if state.plan is None else state.plan.created
+    def _plan(self, last: BatchPlan | None) -> BatchPlan | None:
+        """Write the next plan and return it; None if everything is landed."""
+        positions = {} if last is None else last.after()
+        logs = self._sides.source.read_logs(None if last is None else positions)
+        before: Creations = {} if last is None else last.created
         # Before comparing log ends, since the log of a recreated topic may be longer.
         refuse_recreated(created_again(before, logs.created), positions, self._journal.path)
         situation = self._situation(positions, logs, {**before, **logs.created})
         self._refuse_truncated(situation)
-        number = state.next_number
+        number = 1 if last is None else last.number + 1
         most = self._settings.max_offsets_per_batch
         plan = make_plan(number, self._sides.clock.wall_ms(), situation, most)
         known = positions if plan is None else plan.positions
@@ -152,16 +147,13 @@ class DrainRunner:
         self._sides.listener.on_snapshot(known, goal)
         if plan is None:
             self._report = replace(self._report, finished=True)
-            if self._settings.once:
-                return None
-            self._sides.stop.wait(self._settings.interval_ms)
-            return state
+            return None
         if self._settings.fail_on_data_loss:
             refuse_expired(plan, self._journal.path)
         if plan.ranges:
             plan = replace(plan, notes=self._sides.landing.prepare(plan))
         self._journal.write_plan(plan)
-        return state.planned(plan)
+        return plan
 
     def _situation(self, positions: Positions, logs: ClusterLogs, created: Creations) -> Situation:
         self._log_ends = {tp: ends.latest for tp, ends in logs.ends.items()}
@@ -216,6 +208,12 @@ class DrainRunner:
         topics = {part.topic_partition.topic for part in plan.ranges}
         now = self._sides.source.created(topics & plan.created.keys())
         refuse_recreated(created_again(plan.created, now), plan.positions, self._journal.path)
+
+    def _finish(self, plan: BatchPlan, manifest: Manifest) -> None:
+        """Publish a landed batch, commit it, and clean; each step may be a repetition."""
+        self._sides.landing.publish(plan, manifest)
+        self._commit(plan)
+        self._clean(plan, manifest)
 
     def _commit(self, plan: BatchPlan) -> None:
         self._sides.group.check()

@@ -16,8 +16,8 @@ from tests.support.drain_kills import command
 from tests.support.s3_server import BUCKET, s3_server
 from tests.support.traffic import partitions_of, write
 from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
-from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.local.engine import LocalEngine
+from zkconsumer.drain.plan import BatchPlan
+from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.drain.proving.proof import Difference, ProofOutcome
 from zkconsumer.drain.proving.report import as_text
 from zkconsumer.errors import DrainError
@@ -89,34 +89,29 @@ def topic(cluster: Sandbox) -> str:
     return name
 
 
-class Rival:
-    """A ``Stop`` that runs another drain to the same path between two batches."""
+class Rival(ProgressListener):
+    """Runs another drain to the same path while the first one is landing a batch."""
 
     def __init__(self, settings: DrainSettings) -> None:
         self._settings = settings
-        self._journal = BatchJournal(LocalEngine().storage(settings.path))
         self.landed = 0
         self.refusal = ""
 
-    def requested(self) -> bool:
-        """Run the other drain once; never ask the first one to stop."""
-        if self._journal.read_state().staged and not self.landed and not self.refusal:
+    def on_landing(self, plan: BatchPlan) -> None:
+        """Run the other drain, once."""
+        del plan
+        if not self.landed and not self.refusal:
             try:
                 self.landed = drain_locally(self._settings).rows
             except DrainError as error:
                 self.refusal = str(error)
-        return False
-
-    def wait(self, timeout_ms: int) -> None:
-        """Fail: a run that ends by itself never waits."""
-        raise AssertionError(f"it waits for {timeout_ms} ms")
 
 
 def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
     """In a folder it is refused at its start; the first one goes on, and so does a later run."""
     settings = settings_for(cluster, topic, tmp_path)
     rival = Rival(settings)
-    assert drain_locally(settings, stop=rival).rows == 60
+    assert drain_locally(settings, listener=rival).rows == 60
     assert not rival.landed
     assert rival.refusal == (
         f"another drain is running on {tmp_path}: its process has locked "
@@ -132,7 +127,7 @@ def test_one_of_two_drains_in_a_bucket_ends(cluster: Sandbox, topic: str) -> Non
         settings = replace(settings_for(cluster, topic, Path()), path=f"s3://{BUCKET}/drain")
         rival = Rival(settings)
         with pytest.raises(DrainError, match="another drain is running on"):
-            drain_locally(settings, stop=rival)
+            drain_locally(settings, listener=rival)
         assert rival.landed
         check_proven(settings)
 
