@@ -14,8 +14,8 @@ from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, WrittenRows
 from zkconsumer.drain.manifest import Absence, LandedPart
-from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
-from zkconsumer.drain.protocols import ClusterLogs, DrainGroup, ProgressListener, StopRequest
+from zkconsumer.drain.plan import BatchPlan, ClusterLogs, LogEnds, Positions
+from zkconsumer.drain.protocols import DrainGroup, ProgressListener, StopRequest
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import MAX_OFFSETS_PER_BATCH, DrainSettings

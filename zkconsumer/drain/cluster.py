@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from zkconsumer.drain.plan import LogEnds, Positions
-from zkconsumer.drain.protocols import ClusterLogs, DrainGroup
+from zkconsumer.drain.plan import ClusterLogs, LogEnds, Positions
+from zkconsumer.drain.protocols import DrainGroup
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations

@@ -6,6 +6,7 @@ landing is attempted. The next plan begins where this one ends.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value, range_value, to_bytes
@@ -22,6 +23,20 @@ class LogEnds(NamedTuple):
 
     earliest: int
     latest: int
+
+
+class ClusterLogs(NamedTuple):
+    """The current log ends of the cluster, and the start positions of new partitions.
+
+    Attributes:
+        ends: the starts and ends of the logs that can be read now.
+        starts: the start positions of new partitions, at or after the log start offset.
+        created: the creation of each topic, if known, which distinguishes recreated topics.
+    """
+
+    ends: Mapping[TopicPartition, LogEnds]
+    starts: Positions
+    created: Creations = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,41 +106,12 @@ class BatchPlan:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """The inputs of a plan.
-
-    Attributes:
-        positions: the positions of the drain, by partition.
-        ends: the log starts and ends of the partitions that can be read now.
-        starts: the start positions of new partitions, at or after the log start offset.
-        until: the offsets at which this run ends; without one, a partition ends with its log.
-        created: the creation of each topic, if known, which distinguishes recreated topics.
-    """
-
-    positions: Positions
-    ends: Mapping[TopicPartition, LogEnds]
-    starts: Positions
-    until: Positions = field(default_factory=dict)
-    created: Creations = field(default_factory=dict)
-
-    def truncated_logs(self) -> dict[TopicPartition, LogEnds]:
-        """Return the partitions whose logs end before the offset up to which they are landed.
-
-        This happens for a moment after a change of leaders; if it lasts, the topic was recreated or
-        its log truncated, and its offsets now belong to other messages.
-        """
-        return {
-            tp: ends
-            for tp, ends in self.ends.items()
-            if tp in self.positions and ends.latest < self.positions[tp]
-        }
-
-
 def make_plan(
-    number: int,
+    last: BatchPlan | None,
+    logs: ClusterLogs,
+    *,
     now_ms: int,
-    situation: Situation,
+    until: Positions = MappingProxyType({}),
     max_offsets: int | None = None,
 ) -> BatchPlan | None:
     """Plan the next batch; return None if there is nothing to land and no new partition.
@@ -134,24 +120,28 @@ def make_plan(
     recorded, even if they are empty, so that their start does not move.
 
     Args:
-        number: the number of the plan.
+        last: the plan of the last batch; None: there is none.
+        logs: the state of the cluster.
         now_ms: the time in ms since the epoch.
-        situation: the state of the drain and the cluster.
+        until: the offsets at which this run ends; without one, a partition ends with its log.
         max_offsets: the approximate maximum number of offsets in all ranges; None: no limit.
     """
-    starts = {tp: at for tp, at in situation.starts.items() if tp not in situation.positions}
-    positions = {**situation.positions, **starts}
+    number, before, created = 1, {}, logs.created
+    if last is not None:
+        number, before, created = last.number + 1, last.after(), {**last.created, **logs.created}
+    starts = {tp: at for tp, at in logs.starts.items() if tp not in before}
+    positions = {**before, **starts}
     froms: dict[TopicPartition, int] = {}
     latest: dict[TopicPartition, int] = {}
     expired: list[OffsetRange] = []
-    for tp, ends in sorted(situation.ends.items()):
+    for tp, ends in sorted(logs.ends.items()):
         at = positions.get(tp)
         if at is None or ends.latest < at:
             continue
         if at < ends.earliest:
             expired.append(OffsetRange(tp, at, ends.earliest))
         froms[tp] = max(at, ends.earliest)
-        latest[tp] = max(froms[tp], min(ends.latest, situation.until.get(tp, ends.latest)))
+        latest[tp] = max(froms[tp], min(ends.latest, until.get(tp, ends.latest)))
     untils = latest if max_offsets is None else rate_limit(froms, latest, max_offsets)
     ranges = tuple(
         OffsetRange(tp, at, untils[tp]) for tp, at in froms.items() if untils.get(tp, at) > at
@@ -165,7 +155,7 @@ def make_plan(
         starts=starts,
         ranges=ranges,
         expired=tuple(expired),
-        created=situation.created,
+        created=created,
     )
 
 
@@ -196,6 +186,30 @@ def refused_loss(lost: DataLost, path: str) -> DrainError:
         f"lost before it could be landed in {path}: {offsets}: {lost.reason}. To continue without "
         "these offsets, and record them as lost, give --no-fail-on-data-loss"
     )
+
+
+def refuse_truncated(
+    ends: Mapping[TopicPartition, LogEnds], positions: Positions, path: str
+) -> None:
+    """Refuse logs that end before the offsets up to which they are landed.
+
+    This happens for a moment after a change of leaders; if it lasts, the topic was recreated or
+    its log truncated.
+
+    Raises:
+        DrainError: there are such logs; the message names them.
+    """
+    cut = [
+        f"{tp} ends at {log.latest}, but was landed up to {positions[tp]}"
+        for tp, log in sorted(ends.items())
+        if tp in positions and log.latest < positions[tp]
+    ]
+    if cut:
+        raise DrainError(
+            f"{path}: logs end before the offsets that were landed: {', '.join(cut[:10])}. The "
+            "topic was deleted and recreated, its log was truncated, or this is another "
+            "cluster, so its offsets mean other messages now: drain it to another path"
+        )
 
 
 def refuse_recreated(recreated: Collection[str], positions: Positions, path: str) -> None:

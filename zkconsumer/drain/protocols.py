@@ -1,27 +1,11 @@
 """The interfaces of a drain's runner to the cluster, the group and progress displays."""
 
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from collections.abc import Collection
+from typing import Protocol
 
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
-from zkconsumer.model import TopicPartition
+from zkconsumer.drain.plan import BatchPlan, ClusterLogs, Positions
 from zkconsumer.spark.creations import Creations
-
-
-class ClusterLogs(NamedTuple):
-    """The current log ends of the cluster, and the start positions of new partitions.
-
-    Attributes:
-        ends: the starts and ends of the logs.
-        starts: the start positions of new partitions.
-        created: the creation of each topic, if known, which distinguishes recreated topics.
-    """
-
-    ends: Mapping[TopicPartition, LogEnds]
-    starts: Positions
-    created: Creations = MappingProxyType({})
 
 
 class DrainSource(Protocol):

@@ -11,14 +11,13 @@ from zkconsumer.drain.manifest import Manifest, check
 from zkconsumer.drain.plan import (
     BatchPlan,
     Positions,
-    Situation,
     make_plan,
     refuse_expired,
     refuse_recreated,
+    refuse_truncated,
     refused_loss,
 )
 from zkconsumer.drain.protocols import (
-    ClusterLogs,
     DrainGroup,
     DrainSource,
     ProgressListener,
@@ -136,14 +135,21 @@ class DrainRunner:
         before: Creations = {} if last is None else last.created
         # Before comparing log ends, since the log of a recreated topic may be longer.
         refuse_recreated(created_again(before, logs.created), positions, self._journal.path)
-        situation = self._situation(positions, logs, {**before, **logs.created})
-        self._refuse_truncated(situation)
-        number = 1 if last is None else last.number + 1
-        most = self._settings.max_offsets_per_batch
-        plan = make_plan(number, self._sides.clock.wall_ms(), situation, most)
+        refuse_truncated(logs.ends, positions, self._journal.path)
+        self._log_ends = {tp: ends.latest for tp, ends in logs.ends.items()}
+        if self._settings.once:
+            # A partition that appears later, or has a leader again, ends at its first known end.
+            self._until = {**self._log_ends, **self._until}
+        plan = make_plan(
+            last,
+            logs,
+            now_ms=self._sides.clock.wall_ms(),
+            until=self._until,
+            max_offsets=self._settings.max_offsets_per_batch,
+        )
         known = positions if plan is None else plan.positions
         self._report = replace(self._report, positions=known)
-        goal = {tp: situation.until.get(tp, ends.latest) for tp, ends in logs.ends.items()}
+        goal = {tp: self._until.get(tp, end) for tp, end in self._log_ends.items()}
         self._sides.listener.on_snapshot(known, goal)
         if plan is None:
             self._report = replace(self._report, finished=True)
@@ -154,32 +160,6 @@ class DrainRunner:
             plan = replace(plan, notes=self._sides.landing.prepare(plan))
         self._journal.write_plan(plan)
         return plan
-
-    def _situation(self, positions: Positions, logs: ClusterLogs, created: Creations) -> Situation:
-        self._log_ends = {tp: ends.latest for tp, ends in logs.ends.items()}
-        if self._settings.once:
-            # A partition that appears later, or has a leader again, ends at its first known end.
-            self._until = {**self._log_ends, **self._until}
-        return Situation(
-            positions=positions,
-            ends=logs.ends,
-            starts=logs.starts,
-            until=self._until,
-            created=created,
-        )
-
-    def _refuse_truncated(self, situation: Situation) -> None:
-        truncated = situation.truncated_logs()
-        if truncated:
-            cut = ", ".join(
-                f"{tp} ends at {ends.latest}, but was landed up to {situation.positions[tp]}"
-                for tp, ends in sorted(truncated.items())[:10]
-            )
-            raise DrainError(
-                f"{self._journal.path}: logs end before the offsets that were landed: {cut}. The "
-                "topic was deleted and recreated, its log was truncated, or this is another "
-                "cluster, so its offsets mean other messages now: drain it to another path"
-            )
 
     def _land(self, plan: BatchPlan) -> Manifest:
         attempt = self._sides.new_attempt()

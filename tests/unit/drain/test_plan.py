@@ -2,7 +2,15 @@
 
 import pytest
 
-from zkconsumer.drain.plan import BatchPlan, LogEnds, Situation, make_plan, refuse_expired
+from zkconsumer.drain.plan import (
+    BatchPlan,
+    ClusterLogs,
+    LogEnds,
+    Positions,
+    make_plan,
+    refuse_expired,
+    refuse_truncated,
+)
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
@@ -14,21 +22,23 @@ def span(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
     return OffsetRange(topic_partition=tp, from_offset=begin, until_offset=end)
 
 
+def after(positions: Positions, number: int = 1) -> BatchPlan:
+    """Build a plan after which these are the positions."""
+    return BatchPlan(number=number, created_ms=0, positions=positions, starts={}, ranges=())
+
+
 def test_a_plan_continues_where_the_last_one_ended() -> None:
     """Known partitions continue at their position, new ones begin at their start.
 
     Partitions without new messages have no range.
     """
     plan = make_plan(
-        3,
-        1_000,
-        Situation(
-            positions={A: 5, B: 9},
-            ends={A: LogEnds(0, 8), B: LogEnds(2, 9), C: LogEnds(4, 6)},
-            starts={C: 4},
-        ),
+        after({A: 5, B: 9}, 2),
+        ClusterLogs({A: LogEnds(0, 8), B: LogEnds(2, 9), C: LogEnds(4, 6)}, {C: 4}),
+        now_ms=1_000,
     )
     assert plan is not None
+    assert (plan.number, plan.created_ms) == (3, 1_000)
     assert plan.ranges == (span(A, 5, 8), span(C, 4, 6))
     assert plan.starts == {C: 4}
     assert plan.positions == {A: 5, B: 9, C: 4}
@@ -37,7 +47,7 @@ def test_a_plan_continues_where_the_last_one_ended() -> None:
 
 def test_an_empty_partition_is_remembered() -> None:
     """Its start must not move, whatever is written before the next plan."""
-    plan = make_plan(1, 0, Situation(positions={}, ends={A: LogEnds(0, 100)}, starts={A: 100}))
+    plan = make_plan(None, ClusterLogs({A: LogEnds(0, 100)}, {A: 100}), now_ms=0)
     assert plan is not None
     assert plan.ranges == ()
     assert plan.starts == {A: 100}
@@ -45,27 +55,24 @@ def test_an_empty_partition_is_remembered() -> None:
 
 def test_without_new_messages_or_partitions_there_is_no_plan() -> None:
     """A plan needs new messages or new partitions."""
-    ends = {A: LogEnds(0, 5)}
-    assert make_plan(2, 0, Situation(positions={A: 5}, ends=ends, starts={})) is None
+    logs = ClusterLogs({A: LogEnds(0, 5)}, {})
+    assert make_plan(after({A: 5}), logs, now_ms=0) is None
 
 
 def test_a_plan_is_bounded() -> None:
     """A bounded batch is divided in proportion to each partition's messages; a run has an end."""
-    ends = {A: LogEnds(0, 100), B: LogEnds(0, 300)}
-    situation = Situation(positions={A: 0, B: 0}, ends=ends, starts={})
-    bounded = make_plan(1, 0, situation, 40)
+    logs = ClusterLogs({A: LogEnds(0, 100), B: LogEnds(0, 300)}, {})
+    bounded = make_plan(after({A: 0, B: 0}), logs, now_ms=0, max_offsets=40)
     assert bounded is not None
     assert bounded.ranges == (span(A, 0, 10), span(B, 0, 30))
-    ending = Situation(positions={A: 60, B: 0}, ends=ends, starts={}, until={A: 50, B: 7})
-    ended = make_plan(1, 0, ending)
+    ended = make_plan(after({A: 60, B: 0}), logs, now_ms=0, until={A: 50, B: 7})
     assert ended is not None
     assert ended.ranges == (span(B, 0, 7),)
 
 
 def test_a_plan_records_expired_offsets() -> None:
     """Offsets between the position and the start of the log are lost, and the rest is read."""
-    situation = Situation(positions={A: 3}, ends={A: LogEnds(10, 12)}, starts={})
-    plan = make_plan(2, 0, situation)
+    plan = make_plan(after({A: 3}), ClusterLogs({A: LogEnds(10, 12)}, {}), now_ms=0)
     assert plan is not None
     assert plan.expired == (span(A, 3, 10),)
     assert plan.ranges == (span(A, 10, 12),)
@@ -75,9 +82,10 @@ def test_a_plan_records_expired_offsets() -> None:
 
 def test_a_log_that_ends_before_the_position_is_noticed() -> None:
     """Such a partition is reported and not planned."""
-    situation = Situation(positions={A: 9}, ends={A: LogEnds(0, 4)}, starts={})
-    assert situation.truncated_logs() == {A: LogEnds(0, 4)}
-    assert make_plan(2, 0, situation) is None
+    logs = ClusterLogs({A: LogEnds(0, 4)}, {})
+    with pytest.raises(DrainError, match="a-0 ends at 4, but was landed up to 9"):
+        refuse_truncated(logs.ends, {A: 9}, "/lake")
+    assert make_plan(after({A: 9}), logs, now_ms=0) is None
 
 
 def test_a_plan_survives_its_file() -> None:
