@@ -62,8 +62,12 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-class DrainMeter:
-    """Computes the pace of a run from its runner's notifications."""
+class MeteredProgress(ProgressListener):
+    """Computes the pace of a run; a subclass shows it.
+
+    Args:
+        clock: measures the pace.
+    """
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -71,15 +75,19 @@ class DrainMeter:
         self._landed = 0
         self._until: Positions | None = None
 
-    def on_snapshot(self, positions: Positions, until: Positions) -> DrainPace:
+    def show(self, pace: DrainPace, batch: int | None = None, rows: int = 0) -> None:
+        """Show the pace after a read of the cluster, or after a batch of this number and size."""
+        raise NotImplementedError
+
+    def on_snapshot(self, positions: Positions, until: Positions) -> None:
         """See ``ProgressListener``."""
         self._until = until
-        return self._pace(positions)
+        self.show(self._pace(positions))
 
-    def on_landed(self, plan: BatchPlan) -> DrainPace:
+    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
         """See ``ProgressListener``."""
         self._landed += sum(wanted.count for wanted in plan.ranges)
-        return self._pace(plan.after())
+        self.show(self._pace(plan.after()), plan.number, manifest.rows)
 
     def _pace(self, positions: Positions) -> DrainPace:
         lag = None
@@ -88,41 +96,36 @@ class DrainMeter:
         return DrainPace(self._landed, lag, self._clock.now_ms() - self._began_ms)
 
 
-class LoggedProgress(ProgressListener):
+class LoggedProgress(MeteredProgress):
     """Prints a line for every batch."""
 
-    def __init__(self, out: TextIO, meter: DrainMeter) -> None:
+    def __init__(self, out: TextIO) -> None:
+        super().__init__()
         self._out = out
-        self._meter = meter
 
-    def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``ProgressListener``."""
-        self._meter.on_snapshot(positions, until)
-
-    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``ProgressListener``."""
-        pace = self._meter.on_landed(plan)
-        self._out.write(f"batch {plan.number}: {manifest.rows:,} messages; {pace}\n")
-        self._out.flush()
+    def show(self, pace: DrainPace, batch: int | None = None, rows: int = 0) -> None:
+        """See ``MeteredProgress``."""
+        if batch is not None:
+            self._out.write(f"batch {batch}: {rows:,} messages; {pace}\n")
+            self._out.flush()
 
 
-class JsonProgress(ProgressListener):
+class JsonProgress(MeteredProgress):
     """Prints one JSON object per line, after each read of the cluster and after every batch.
 
     If the reader of the lines exits, the drain continues.
     """
 
-    def __init__(self, out: RawIOBase, meter: DrainMeter) -> None:
+    def __init__(self, out: RawIOBase, clock: Clock | None = None) -> None:
+        super().__init__(clock)
         self._out = out
-        self._meter = meter
 
-    def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``ProgressListener``."""
-        self._show(self._meter.on_snapshot(positions, until))
-
-    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``ProgressListener``."""
-        self._show(self._meter.on_landed(plan), batch=plan.number, rows=manifest.rows)
+    def show(self, pace: DrainPace, batch: int | None = None, rows: int = 0) -> None:
+        """See ``MeteredProgress``."""
+        # A batch of a killed run is finished before the cluster is read: its lag is unknown.
+        lag = {} if pace.lag is None else {"lag": pace.lag}
+        done = {} if batch is None else {"batch": batch, "rows": rows}
+        self._print(ended=False, landed=pace.landed, **lag, running_ms=pace.elapsed_ms, **done)
 
     def ended(self, path: str, report: DrainReport) -> None:
         """Print the result of the whole run."""
@@ -136,11 +139,6 @@ class JsonProgress(ProgressListener):
             expired=sum(offsets.count for offsets in report.expired),
         )
 
-    def _show(self, pace: DrainPace, **batch: int) -> None:
-        # A batch of a killed run is finished before the cluster is read: its lag is unknown.
-        lag = {} if pace.lag is None else {"lag": pace.lag}
-        self._print(ended=False, landed=pace.landed, **lag, running_ms=pace.elapsed_ms, **batch)
-
     def _print(self, **fields: object) -> None:
         line = json.dumps(fields, separators=(",", ":")) + "\n"
         with suppress(OSError):
@@ -150,36 +148,29 @@ class JsonProgress(ProgressListener):
 def json_lines() -> JsonProgress:
     """Return a printer of JSON to standard output, unbuffered, so that no line is partial."""
     sys.stdout.flush()
-    return JsonProgress(FileIO(sys.stdout.fileno(), "w", closefd=False), DrainMeter())
+    return JsonProgress(FileIO(sys.stdout.fileno(), "w", closefd=False))
 
 
-class BarProgress(ProgressListener):
+class BarProgress(MeteredProgress):
     """Shows a bar that grows with every batch.
 
     Args:
         progress: the progress bar of ``rich``; started and stopped by the caller.
     """
 
-    def __init__(self, progress: "Progress", meter: DrainMeter) -> None:
+    def __init__(self, progress: "Progress") -> None:
+        super().__init__()
         self._progress = progress
-        self._meter = meter
         self._task = progress.add_task("reading the cluster", total=None, pace="")
-
-    def on_snapshot(self, positions: Positions, until: Positions) -> None:
-        """See ``ProgressListener``."""
-        self._show(self._meter.on_snapshot(positions, until), "everything is landed")
 
     def on_landing(self, plan: BatchPlan) -> None:
         """See ``ProgressListener``."""
         count = sum(wanted.count for wanted in plan.ranges)
         self._progress.update(self._task, description=f"batch {plan.number}: {count:,} offsets")
 
-    def on_landed(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """See ``ProgressListener``."""
-        text = f"batch {plan.number}: {manifest.rows:,} messages"
-        self._show(self._meter.on_landed(plan), text)
-
-    def _show(self, pace: DrainPace, text: str) -> None:
+    def show(self, pace: DrainPace, batch: int | None = None, rows: int = 0) -> None:
+        """See ``MeteredProgress``."""
+        text = "everything is landed" if batch is None else f"batch {batch}: {rows:,} messages"
         self._progress.update(
             self._task,
             completed=pace.landed,
@@ -196,10 +187,10 @@ def shown(out: TextIO | None = None) -> Iterator[ProgressListener]:
     if not out.isatty():
         yield ProgressListener()
     elif find_spec("rich") is None:
-        yield LoggedProgress(out, DrainMeter())
+        yield LoggedProgress(out)
     else:
         with _bar(out) as progress:
-            yield BarProgress(progress, DrainMeter())
+            yield BarProgress(progress)
 
 
 def _bar(out: TextIO) -> "Progress":

@@ -11,7 +11,7 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.drain import progress
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.progress import DrainMeter, JsonProgress, shown
+from zkconsumer.drain.progress import JsonProgress, shown
 from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.model import OffsetRange, TopicPartition
@@ -60,7 +60,7 @@ def test_a_program_gets_json_lines() -> None:
     """There is one for each snapshot, for each batch, and for the whole run."""
     reading, writing = os.pipe()
     with io.FileIO(writing, "w") as out:
-        lines = JsonProgress(out, DrainMeter(ManualClock()))
+        lines = JsonProgress(out, ManualClock())
         drained(lines)
         lines.ended("/lake", DrainReport(batches=1, rows=7, expired=(RANGE,), finished=True))
     with open(reading, encoding="utf-8") as output:
@@ -82,7 +82,7 @@ def test_no_lag_is_shown_before_the_first_snapshot() -> None:
     """A run first finishes the batch of a killed one: an unknown lag is not a lag of 0."""
     reading, writing = os.pipe()
     with io.FileIO(writing, "w") as out:
-        JsonProgress(out, DrainMeter(ManualClock())).on_landed(PLAN, MANIFEST)
+        JsonProgress(out, ManualClock()).on_landed(PLAN, MANIFEST)
     with open(reading, encoding="utf-8") as output:
         batch = json.loads(output.read())
     assert batch == {"ended": False, "landed": 4_000, "running_ms": 0, "batch": 1, "rows": 0}
@@ -98,4 +98,4 @@ def test_a_program_that_goes_away_does_not_end_the_drain() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with io.FileIO(writing, "w") as out:
-        drained(JsonProgress(out, DrainMeter()))
+        drained(JsonProgress(out))

@@ -8,7 +8,7 @@ import pytest
 
 from zkconsumer.drain.command import add_arguments, settings_of, summary
 from zkconsumer.drain.on_spark.errors import reason
-from zkconsumer.drain.progress import DrainMeter, DrainPace, duration
+from zkconsumer.drain.progress import DrainPace, MeteredProgress, duration
 from zkconsumer.drain.runner import DrainReport
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.table_name import TableName
@@ -143,8 +143,14 @@ def test_pace_and_lag_are_shown() -> None:
     assert [duration(seconds) for seconds in (99, 100, 5_000, 12_000)] == [
         *("99 s", "2 min", "83 min", "3 h 20 min")
     ]
-    tp = TopicPartition("t", 0)
-    assert DrainMeter().on_snapshot({tp: 4}, {tp: 10, TopicPartition("t", 1): 3}).lag == 9
+    tp, lags = TopicPartition("t", 0), []
+
+    class Lags(MeteredProgress):
+        def show(self, pace: DrainPace, batch: int | None = None, rows: int = 0) -> None:
+            lags.append((pace.lag, batch, rows))
+
+    Lags().on_snapshot({tp: 4}, {tp: 10, TopicPartition("t", 1): 3})
+    assert lags == [(9, None, 0)]
 
 
 def test_the_summary_lists_lost_offsets() -> None:
