@@ -1,6 +1,6 @@
 """Whole drains of a real cluster: their files, commits, and ends."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +18,11 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import WrittenRows
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
-from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, date_of
-from zkconsumer.drain.plan import BatchPlan, LogEnds
+from zkconsumer.drain.on_spark.rows import SparkRangeRows, count_rows, date_of
+from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.errors import ConfigError, DrainError
-from zkconsumer.model import OffsetRange
+from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
@@ -139,15 +139,17 @@ def test_missed_offsets_are_distinguished_from_gaps(spark: SparkSession, topic: 
     plan = BatchPlan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=(wanted,))
     rows = SparkRangeRows(spark, settings.reading())
     landed = rows.read(plan.ranges)
-    counter = RowCounter(rows, lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
-    (whole,) = counter.count(plan, landed)
+
+    def ends(tps: Sequence[TopicPartition], _known: Positions) -> dict[TopicPartition, LogEnds]:
+        return {tp: LogEnds(4, 10) for tp in tps}
+
+    (whole,) = count_rows(rows, ends, plan, landed)
     assert (whole.contents.rows, whole.absent) == (10, ())
     with pytest.raises(
         DrainError, match="the first read of the log missed offset 4, which a second read found"
     ):
-        counter.count(plan, landed.where("offset <> 4"))
-    after_expiry = RowCounter(From4(rows), lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
-    (part,) = after_expiry.count(plan, landed.where("offset >= 4"))
+        count_rows(rows, ends, plan, landed.where("offset <> 4"))
+    (part,) = count_rows(From4(rows), ends, plan, landed.where("offset >= 4"))
     (absence,) = part.absent
     assert (absence.kind, absence.from_offset, absence.until_offset) == (
         *(Discrepancy.EXPIRED, 0, 4),

@@ -15,7 +15,7 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, WrittenRows
 from zkconsumer.drain.manifest import Absence, LandedPart
 from zkconsumer.drain.plan import BatchPlan, ClusterLogs, LogEnds, Positions
-from zkconsumer.drain.protocols import DrainGroup, ProgressListener, StopRequest
+from zkconsumer.drain.protocols import ProgressListener, StopRequest
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import MAX_OFFSETS_PER_BATCH, DrainSettings
@@ -132,20 +132,20 @@ class ModelSource:
         }
 
 
-class ModelGroup(DrainGroup):
-    """See ``Group``; offsets are committed one by one, as in ZooKeeper."""
+class ModelGroup:
+    """See ``DrainGroup``; offsets are committed one by one, as in ZooKeeper."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def check(self) -> None:
+    def refuse_live(self) -> None:
         """Pass: the group has no other members."""
         self._world.at("check group")
 
-    def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """See ``Group``: an offset never decreases."""
+    def commit(self, offsets: Positions, *, log_ends: Positions | None = None) -> None:
+        """See ``DrainGroup``: an offset never decreases."""
         del log_ends
-        for tp, offset in positions.items():
+        for tp, offset in offsets.items():
             self._world.at(f"before commit {tp}")
             self._world.committed[tp] = max(offset, self._world.committed.get(tp, 0))
             self._world.at(f"after commit {tp}")

@@ -26,11 +26,11 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from zkconsumer.drain import DecodeSettings, DrainSettings, drain_locally, verify_locally
-from zkconsumer.drain.cluster import CommittingGroup
 from zkconsumer.drain.local.data_files import LocalFiles, StreamedFiles
 from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.object_storage import ObjectStorage
+from zkconsumer.spark.group_progress import GroupProgress
 
 _STEPS: Sequence[tuple[type, str]] = (
     *((LocalStorage, name) for name in ("create", "move", "delete")),
@@ -41,7 +41,7 @@ _STEPS: Sequence[tuple[type, str]] = (
     (DeltaTable, "create_write_transaction"),
     *((SqlCatalog, name) for name in ("create_table", "commit_table")),
     (PyArrowFileIO, "new_output"),
-    (CommittingGroup, "commit"),
+    (GroupProgress, "commit"),
 )
 _ENDED = 0
 

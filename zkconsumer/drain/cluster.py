@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from zkconsumer.drain.plan import ClusterLogs, LogEnds, Positions
-from zkconsumer.drain.protocols import DrainGroup
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations
@@ -61,32 +60,15 @@ class DrainClusterSource:
         return ClusterLogs(ends, starts, created)
 
 
-class CommittingGroup(DrainGroup):
-    """Commits offsets to a group; with ``allow_live`` even if it has live members."""
-
-    def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:
-        self._progress = progress
-        self._allow_live = allow_live
-
-    def check(self) -> None:
-        """See ``DrainGroup``."""
-        if not self._allow_live:
-            self._progress.refuse_live()
-
-    def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """See ``DrainGroup``."""
-        self._progress.commit(positions, log_ends=log_ends)
-
-
 @contextmanager
-def connected_drain(options: SourceOptions) -> Iterator[tuple[DrainClusterSource, DrainGroup]]:
-    """Connect to a cluster, and to its group if there is one, while a drain runs.
+def connected_drain(
+    options: SourceOptions,
+) -> Iterator[tuple[DrainClusterSource, GroupProgress | None]]:
+    """Connect to a cluster, and to the group to commit to if there is one, while a drain runs.
 
     Raises:
         RegistryError: ZooKeeper does not respond.
     """
     with connected(options) as (reader, progress):
-        group = DrainGroup()
-        if progress is not None and options.commit_offsets_to != "none":
-            group = CommittingGroup(progress, allow_live=options.allow_live_group)
-        yield DrainClusterSource(options, reader, progress), group
+        is_committing = options.commit_offsets_to != "none"
+        yield DrainClusterSource(options, reader, progress), progress if is_committing else None

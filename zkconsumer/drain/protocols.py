@@ -25,22 +25,16 @@ class DrainSource(Protocol):
         ...
 
 
-class DrainGroup:
-    """Commits the drain's positions to a group; this implementation has no group."""
+class DrainGroup(Protocol):
+    """A group to which the drain commits its positions; see ``GroupProgress``."""
 
-    def check(self) -> None:
-        """Check that no other process commits for this group.
+    def refuse_live(self) -> None:
+        """Check that no other process commits for this group."""
+        ...
 
-        Raises:
-            ConfigError: another process does.
-        """
-
-    def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """Commit offsets.
-
-        Raises:
-            ZkConsumerError: not all offsets could be written.
-        """
+    def commit(self, offsets: Positions, *, log_ends: Positions | None = None) -> None:
+        """Commit offsets."""
+        ...
 
 
 class ProgressListener:

@@ -60,7 +60,7 @@ class Sides:
     journal: BatchJournal
     source: DrainSource
     landing: Landing
-    group: DrainGroup
+    group: DrainGroup | None
     stop: StopRequest
     new_attempt: Callable[[], str]
     listener: ProgressListener = field(default_factory=ProgressListener)
@@ -96,12 +96,16 @@ class DrainRunner:
 
     def _begin(self) -> None:
         journal = self._journal.read_state()
-        self._sides.group.check()
+        self._refuse_live()
         if not journal.begun:
             self._journal.refuse_taken()
             # Check first, so that the path is not bound to mistyped settings.
             self._sides.source.read_logs(None)
         self._journal.begin(self._sides.identity, self._sides.new_attempt())
+
+    def _refuse_live(self) -> None:
+        if self._sides.group is not None and not self._settings.allow_live_group:
+            self._sides.group.refuse_live()
 
     def _go_on(self, state: JournalState) -> None:
         plan, stop = state.plan, self._sides.stop
@@ -196,7 +200,10 @@ class DrainRunner:
         self._clean(plan, manifest)
 
     def _commit(self, plan: BatchPlan) -> None:
-        self._sides.group.check()
+        group = self._sides.group
+        if group is None:
+            return
+        self._refuse_live()
         positions = plan.after()
         # Brokers refuse offsets of deleted topics, which must not block the others. A run that
         # finishes an earlier run's batch has not read the cluster yet: it commits that batch alone.
@@ -207,7 +214,7 @@ class DrainRunner:
         there = {
             tp: offset for tp, offset in positions.items() if tp in known and tp.topic not in gone
         }
-        self._sides.group.commit(there, self._log_ends)
+        group.commit(there, log_ends=self._log_ends)
 
     def _clean(self, plan: BatchPlan, manifest: Manifest) -> None:
         self._journal.clean(plan.number)

@@ -9,7 +9,6 @@ Source: the Iceberg table specification, version 2.
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -19,7 +18,7 @@ from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.local.columns import PLACE, SCHEMA, with_partition_columns
 from zkconsumer.drain.local.footers import FileFooter
 from zkconsumer.drain.manifest import LandedFile, Manifest
-from zkconsumer.drain.proving.table_commits import BATCH, DRAIN, TableCommit, summary_of
+from zkconsumer.drain.proving.table_commits import BATCH, DRAIN, TableState, summary_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.table_name import DEFAULT_CATALOG, TableName, refuse_hdfs
 from zkconsumer.errors import ConfigError, DrainError, ZkConsumerError
@@ -88,23 +87,6 @@ _RETRIES = "commit.retry.num-retries"
 _TRIES = 10
 _BACKOFF = Backoff(initial_ms=50, max_ms=2_000, jitter=1.0)
 _SHOWN_CHARS = 2_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableState:
-    """The table's current state, as readers see it.
-
-    Attributes:
-        files: URIs of the data files.
-        misplaced: the files whose partition in the table differs from their folders'.
-        commits: the drain's commits among the current snapshot and its ancestors.
-        is_whole: whether no snapshot since the first has expired.
-    """
-
-    files: tuple[str, ...] = ()
-    misplaced: tuple[str, ...] = ()
-    commits: tuple[TableCommit, ...] = ()
-    is_whole: bool = True
 
 
 class IcebergTable:
@@ -201,7 +183,7 @@ class IcebergTable:
             self._tried(append)
 
     def state(self, drain: str) -> TableState:
-        """Read the current state; return an empty state if there is no table."""
+        """Read the current state, with the URIs of files; it is empty if there is no table."""
         with self._converted_errors():
             if self._name.catalog is None and self._storage.read(OWN_CATALOG) is None:
                 return TableState()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -15,7 +16,7 @@ from zkconsumer.drain.on_spark.decoding import BatchDecoding
 from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.landed import SparkRows, read_files
-from zkconsumer.drain.on_spark.rows import RowCounter, SparkRangeRows, SparkWriter, drain_session
+from zkconsumer.drain.on_spark.rows import SparkRangeRows, SparkWriter, count_rows, drain_session
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import TopicPartition
@@ -41,15 +42,17 @@ class SparkEngine:
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
         """See ``DrainEngine``."""
-        decoding = self._decoding(settings, storage)
+        decoding = None
+        if settings.decode is not None:
+            topic = "".join(settings.topics[:1])
+            decoding = BatchDecoding(self._session, settings.decode, topic, storage)
         with_headers = {} if decoding is None else {"includeHeaders": "true"}
         rows = SparkRangeRows(self._session, {**settings.reading(), **with_headers})
-        counter = RowCounter(rows, ends)
         match settings.format:
             case "delta":
                 from zkconsumer.drain.landing_delta import DeltaLanding  # noqa: PLC0415 - optional
 
-                writer = SparkWriter(rows, counter, storage, "parquet", decoding)
+                writer = SparkWriter(rows, ends, storage, "parquet", decoding)
                 columns = None if decoding is None else decoding.columns
                 return DeltaLanding(storage, writer, settings, columns=columns)
             case "iceberg":
@@ -59,7 +62,7 @@ class SparkEngine:
 
                 table = IcebergTable(settings.table_name(), storage, settings.target_options)
                 to_table = TableWriting(table, storage)
-                writer = SparkWriter(rows, counter, storage, "parquet", decoding, to_table)
+                writer = SparkWriter(rows, ends, storage, "parquet", decoding, to_table)
                 return IcebergLanding(storage, to_table.files, table, writer)
             case "kafka":
                 from zkconsumer.drain.mirroring.mirror import KafkaLanding  # noqa: PLC0415 - loads much
@@ -72,10 +75,10 @@ class SparkEngine:
                     # Not divided: one task reads a partition, so that the target has the same
                     # order.
                     read=lambda plan: rows.read(plan.ranges, divided=False),
-                    count=counter.count,
+                    count=partial(count_rows, rows, ends),
                 )
             case file_format:
-                writer = SparkWriter(rows, counter, storage, file_format, decoding)
+                writer = SparkWriter(rows, ends, storage, file_format, decoding)
                 return FilesLanding(storage, writer)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> SparkRows:
@@ -102,12 +105,6 @@ class SparkEngine:
                 ends |= target_ends(journal.plan(number))
         rows = read_rows(self._session, options, identity.id, starts, ends)
         return SparkRows(rows.drop("target_offset"))
-
-    def _decoding(self, settings: DrainSettings, storage: Storage) -> BatchDecoding | None:
-        if settings.decode is None:
-            return None
-        topic = "".join(settings.topics[:1])
-        return BatchDecoding(self._session, settings.decode, topic, storage)
 
     def converted_errors(self, what: str) -> AbstractContextManager[None]:
         """See ``DrainEngine``."""

@@ -93,39 +93,32 @@ class SparkRangeRows:
         return read_as(self.session, {**dividing, **options, **range_options(starts, ends)})
 
 
-class RowCounter:
-    """Counts landed rows, and explains missing offsets.
+def count_rows(
+    rows: SparkRangeRows, ends: Ends, plan: BatchPlan, landed: DataFrame
+) -> tuple[LandedPart, ...]:
+    """Count the landed rows of a plan, and explain missing offsets.
 
     Args:
         rows: reads ranges again if offsets are missing.
         ends: reads log starts and ends from the cluster.
+        plan: the plan of the batch.
+        landed: all landed rows, with the source's columns.
+
+    Returns:
+        One part for every range of the plan, in its order.
+
+    Raises:
+        DrainError: the cluster has messages that were not landed.
     """
 
-    def __init__(self, rows: SparkRangeRows, ends: Ends) -> None:
-        self._rows = rows
-        self._ends = ends
+    def runs_again(doubtful: Ranges) -> PartitionRuns:
+        return _runs_of(rows.read(list(doubtful.values())), doubtful)
 
-    def count(self, plan: BatchPlan, landed: DataFrame) -> tuple[LandedPart, ...]:
-        """Count the landed rows of a plan.
-
-        Args:
-            plan: the plan of the batch.
-            landed: all landed rows, with the source's columns.
-
-        Returns:
-            One part for every range of the plan, in its order.
-
-        Raises:
-            DrainError: the cluster has messages that were not landed.
-        """
-        with described_by_spark(f"batch {plan.number}"):
-            contents = contents_by_partition(landed)
-            readings = (partial(_runs_of, landed), self._runs_again)
-            absent = absences(plan.ranges, contents, readings, self._ends)
-        return landed_parts(plan, contents, absent)
-
-    def _runs_again(self, doubtful: Ranges) -> PartitionRuns:
-        return _runs_of(self._rows.read(list(doubtful.values())), doubtful)
+    with described_by_spark(f"batch {plan.number}"):
+        contents = contents_by_partition(landed)
+        readings = (partial(_runs_of, landed), runs_again)
+        absent = absences(plan.ranges, contents, readings, ends)
+    return landed_parts(plan, contents, absent)
 
 
 class SparkWriter:
@@ -140,7 +133,7 @@ class SparkWriter:
     def __init__(
         self,
         rows: SparkRangeRows,
-        counter: RowCounter,
+        ends: Ends,
         storage: Storage,
         file_format: str,
         decoding: BatchDecoding | None = None,
@@ -148,7 +141,7 @@ class SparkWriter:
     ) -> None:
         self._table = table
         self._rows = rows
-        self._counter = counter
+        self._ends = ends
         self._storage = storage
         self._format = file_format
         self._decoding = decoding
@@ -158,7 +151,7 @@ class SparkWriter:
         with described_by_spark(f"batch {plan.number}"):
             self._write(plan, folder)
         paths = [file.path for file in self._storage.files(folder) if has_rows(file.path)]
-        parts = self._counter.count(plan, self._read(folder, paths))
+        parts = count_rows(self._rows, self._ends, plan, self._read(folder, paths))
         dead = [path for path in paths if is_dead(path)]
         if dead:
             with described_by_spark(f"batch {plan.number}"):

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote
 
-from zkconsumer.drain.proving.table_commits import DRAIN, TableCommit, commit_of
+from zkconsumer.drain.proving.table_commits import DRAIN, TableState, commit_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 
@@ -13,22 +12,7 @@ SUMMARY = "userMetadata"
 """The field of a commit's information that holds a program's own data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeltaLog:
-    """The log of a Delta table.
-
-    Attributes:
-        files: the active files, below the table's path.
-        commits: the drain's commits, in any order.
-        is_whole: whether the log goes back to the creation of the table by the drain.
-    """
-
-    files: frozenset[str] = frozenset()
-    commits: tuple[TableCommit, ...] = ()
-    is_whole: bool = False
-
-
-def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaLog:
+def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> TableState:
     """Read a table's log.
 
     Args:
@@ -37,7 +21,7 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
         drain: the id of the drain whose commits are wanted.
 
     Returns:
-        The log; empty if there is no table yet.
+        The table's state; empty, and not whole, if there is no table yet.
 
     Raises:
         DrainError: the package ``deltalake`` is not installed, the log can't be read, or the table
@@ -56,10 +40,10 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
         table = DeltaTable(delta_uri(storage.uri("")), storage_options=dict(options))
         protocol = table.protocol()
         paths = table.get_add_actions().column("path")
-        found = frozenset(unquote(str(path)) for path in paths.to_pylist())
+        found = {unquote(str(path)) for path in paths.to_pylist()}
         summaries = list(_summaries(table.history()))
     except TableNotFoundError:
-        return DeltaLog()
+        return TableState(is_whole=False)
     except (DeltaError, OSError) as error:
         raise DrainError(f"the Delta table at {storage.uri('')} can't be read: {error}") from error
     if protocol.min_reader_version > 1:
@@ -70,8 +54,8 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
             "verify it"
         )
     commits = (commit_of(summary, drain) for summary in summaries)
-    return DeltaLog(
-        files=found,
+    return TableState(
+        files=tuple(sorted(found)),
         commits=tuple(commit for commit in commits if commit is not None),
         is_whole={DRAIN: drain} in summaries,
     )

@@ -6,6 +6,7 @@ summary of a snapshot, in a Delta table the ``userMetadata`` of a commit.
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from zkconsumer.model import OffsetRange
@@ -22,6 +23,23 @@ class TableCommit(NamedTuple):
 
     number: int
     offsets: Offsets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """A table's current state, as readers see it.
+
+    Attributes:
+        files: the data files: paths below a Delta table's, or URIs.
+        misplaced: the files whose partition in the table differs from their folders'.
+        commits: the drain's commits that led to the current state, in any order.
+        is_whole: whether these go back to the creation of the table by the drain.
+    """
+
+    files: tuple[str, ...] = ()
+    misplaced: tuple[str, ...] = ()
+    commits: tuple[TableCommit, ...] = ()
+    is_whole: bool = True
 
 
 def offsets_of(ranges: Iterable[OffsetRange]) -> Offsets:

@@ -202,7 +202,7 @@ def _delta_files(seen: _Seen) -> LandedFiles:
     stored = visible_files(seen.storage)
     log = read_log(seen.storage, seen.target_options, seen.identity.id)
     since = _landed_since(seen)
-    named = sorted(path for path in log.files if not is_of(path, since))
+    named = [path for path in log.files if not is_of(path, since)]
     found = table_files(named, stored, "Delta")
     complaints = _complaints(seen, log.commits, since, is_whole=log.is_whole)
     return LandedFiles(found.readable, (*found.problems, *complaints))

@@ -9,8 +9,8 @@ from deltalake import CommitProperties, DeltaTable
 
 from zkconsumer.drain.landing_delta import PARTITION_COLUMNS, _added, _schema
 from zkconsumer.drain.manifest import LandedFile
-from zkconsumer.drain.proving.delta_log import DeltaLog, read_log
-from zkconsumer.drain.proving.table_commits import TableCommit, summary_of
+from zkconsumer.drain.proving.delta_log import read_log
+from zkconsumer.drain.proving.table_commits import TableCommit, TableState, summary_of
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
@@ -45,7 +45,7 @@ def storage(tmp_path: Path) -> Storage:
 
 def test_the_files_that_the_log_names_are_read(storage: Storage) -> None:
     """The log of a drain's own table names all of its files."""
-    assert read_log(storage, {}, DRAIN).files == {PATH}
+    assert read_log(storage, {}, DRAIN).files == (PATH,)
 
 
 def test_a_table_with_deletion_vectors_is_refused(storage: Storage, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_table_with_deletion_vectors_is_refused(storage: Storage, tmp_path: Pa
 
 def test_without_a_table_there_are_no_files(tmp_path: Path) -> None:
     """A folder without a table gives an empty log."""
-    assert read_log(cast("Storage", Folder(tmp_path)), {}, DRAIN) == DeltaLog()
+    assert read_log(cast("Storage", Folder(tmp_path)), {}, DRAIN) == TableState(is_whole=False)
 
 
 def commit(path: Path, user_metadata: object) -> None:
