@@ -3,7 +3,7 @@
 Paths are strings relative to the drain's own path, with ``/`` between their parts.
 """
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Protocol
 
 from zkconsumer.errors import DrainError
@@ -42,9 +42,10 @@ class Storage(Protocol):
     def hold(self, path: str) -> AbstractContextManager[bool]:
         """Lock a file until the context ends; yield False if another process has locked it.
 
-        Storages without locks (a bucket, HDFS) yield True.
+        Storages without locks (a bucket, HDFS: a lease would outlive its holder) yield True.
         """
-        ...
+        del path
+        return nullcontext(enter_result=True)
 
     def names(self, folder: str) -> list[str]:
         """List a folder's direct entries, in any order; empty if it does not exist.

@@ -108,8 +108,6 @@ def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tu
         schemas = [_without(schema, _FASTAVROS) for schema in schemas]
         parsed, names = _parsed(schemas)
         walk = _Walk(names, parsed)
-        walk.payloads = PayloadCheck(parsed, names)
-        walk.type, walk.convert = walk.of(parsed, 0)
         bare, _ = _parsed([_without(schema, _LOGICAL) for schema in schemas])
         if has_defaults:
             DefaultValues(names).put_into(bare)
@@ -164,6 +162,10 @@ class _Walk:
 
     Args:
         names: the named schemas.
+        schema: the schema, as fastavro parsed it.
+
+    Raises:
+        SchemaError, TypeConflict: it has no column type.
     """
 
     def __init__(self, names: _Names, schema: Any) -> None:
@@ -173,11 +175,10 @@ class _Walk:
         self._open: set[str] = set()
         self._bounds = FieldBounds()
         self.is_recursive = False
-        self.type: pa.DataType = JSON_TEXT
-        self.convert: Converter = None
-        self.payloads: PayloadCheck
+        self.payloads = PayloadCheck(schema, names)
+        self.type, self.convert = self._of(schema, 0)
 
-    def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
+    def _of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         """Return the type of a schema's values, and the conversion from fastavro's values."""
         self._bounds.enter(depth)
         match schema:
@@ -197,20 +198,20 @@ class _Walk:
         if kind == "array":
             return self._array(schema, depth)
         if kind == "map":
-            item, convert = self.of(schema["values"], depth + 1)
+            item, convert = self._of(schema["values"], depth + 1)
             return pa.map_(pa.string(), item), _map_converter(convert)
         found = _logical(schema) if "logicalType" in schema else None
         if found is not None:
             return found
         if isinstance(kind, str) and kind in _PLAIN:
             return _PLAIN[kind], _null_text if kind == "null" else None
-        return self.of(kind, depth + 1)
+        return self._of(kind, depth + 1)
 
     def _named(self, name: str, depth: int) -> tuple[pa.DataType, Converter]:
         if name in self._open:
             self.is_recursive = True
             return JSON_TEXT, _text_or_none
-        return self.of(self.names[name], depth)
+        return self._of(self.names[name], depth)
 
     def _record(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         name = schema["name"]
@@ -220,7 +221,7 @@ class _Walk:
         kinds: dict[str, pa.DataType] = {}
         converters: dict[str, Callable[[Any], Any]] = {}
         for field in schema["fields"]:
-            kinds[field["name"]], convert = self.of(field["type"], depth + 1)
+            kinds[field["name"]], convert = self._of(field["type"], depth + 1)
             if convert is not None:
                 converters[field["name"]] = convert
         self._open.discard(name)
@@ -234,13 +235,13 @@ class _Walk:
             raise SchemaError(
                 "it has arrays whose items take no bytes, so their length has no limit"
             )
-        item, convert = self.of(schema["items"], depth + 1)
+        item, convert = self._of(schema["items"], depth + 1)
         return pa.list_(item), _list_converter(convert)
 
     def _union(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         others = [branch for branch in schema if branch != "null"]
         if len(others) == 1:
-            kind, convert = self.of(others[0], depth + 1)
+            kind, convert = self._of(others[0], depth + 1)
             return kind, _null_or(convert)
         names = {branch for branch in others if isinstance(branch, str)}
         if names and len(names) == len(others) and names <= _NUMBERS:
@@ -249,7 +250,7 @@ class _Walk:
             return pa.float64(), _null_or(_double)
         for branch in others:
             # Only to check the branch for recursion and against the bounds.
-            self.of(branch, depth + 1)
+            self._of(branch, depth + 1)
         return JSON_TEXT, _text_or_none
 
 

@@ -10,7 +10,6 @@ Source: Spark 3.5 and 4.3 ``OffsetSeqLog``, ``CommitLog``, ``StreamMetadata``; t
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from zkconsumer.errors import ConfigError
@@ -44,19 +43,6 @@ class CheckpointFiles(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedBatch:
-    """A batch whose end is recorded.
-
-    Attributes:
-        number: the number of the batch, which Spark calls its id.
-        end: the offsets where it ends.
-    """
-
-    number: int
-    end: StreamOffsets
-
-
 class Checkpoint:
     """Records planned and finished batches for the next driver. Thread: one.
 
@@ -74,31 +60,30 @@ class Checkpoint:
         if _METADATA not in self._files.names(""):
             self._files.create(_METADATA, json.dumps({"id": str(uuid.uuid4())}).encode())
 
-    def last_planned(self) -> PlannedBatch | None:
-        """Read the last planned batch; None before the first."""
-        numbers = self._numbers("offsets")
-        return self.planned(max(numbers)) if numbers else None
+    def last_planned(self) -> int | None:
+        """Return the number of the last planned batch, which Spark calls its id; None: none yet."""
+        return max(self._numbers("offsets"), default=None)
 
-    def planned(self, number: int) -> PlannedBatch:
-        """Read a planned batch.
+    def planned_end(self, number: int) -> StreamOffsets:
+        """Read the end of a planned batch.
 
         Raises:
             ConfigError: the record was written by another kind of query, or another version.
         """
         path = f"offsets/{number}"
-        return PlannedBatch(number, _offsets(self._files.read(path), f"{self._where}/{path}"))
+        return _offsets(self._files.read(path), f"{self._where}/{path}")
 
     def is_done(self, number: int) -> bool:
         """Return whether a batch is complete."""
         return number in self._numbers("commits")
 
-    def plan(self, batch: PlannedBatch, *, now_ms: int) -> None:
-        """Record a batch, before any of it is read.
+    def plan(self, number: int, end: StreamOffsets, *, now_ms: int) -> None:
+        """Record a batch by its end, before any of it is read.
 
         Raises:
             ConfigError: another query recorded it: two queries share a checkpoint.
         """
-        self._add(f"offsets/{batch.number}", _planned(batch.end, now_ms))
+        self._add(f"offsets/{number}", _planned(end, now_ms))
 
     def done(self, number: int) -> None:
         """Record that a batch is complete; delete old records.

@@ -33,16 +33,19 @@ from zkconsumer.printable import listed
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
-from zkconsumer.spark.connecting import is_old, query_dialer
+from zkconsumer.spark.connecting import query_dialer
 from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
 from zkconsumer.spark.topic_creations import TopicCreations
+from zkconsumer.wire.releases import Release
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Offsets = dict[TopicPartition, int]
+_FIRST_WITH_VERSIONS: Release = (0, 10)
+"""The first release with ApiVersions."""
 _PATIENT_PAUSE_MS = 100
 """The minimum pause between further attempts once the retries are used up."""
 
@@ -310,7 +313,8 @@ class ClusterReader:
         """Read the metadata of all topics from one broker."""
         client = self._client()
         view = client.view(None, timeout_ms=self._timeout_ms)
-        self._served_by_old = is_old(client.release)
+        release = client.release
+        self._served_by_old = release is not None and release < _FIRST_WITH_VERSIONS
         if view.brokers:
             self._finder.learn(view.brokers.values())
             self._was_there = True

@@ -17,18 +17,10 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.net.transport import Connector
 from zkconsumer.wire.negotiation import of_generation
-from zkconsumer.wire.releases import Release
 from zkconsumer.wire.versions import OLDEST
 
-_FIRST_WITH_VERSIONS: Release = (0, 10)
-"""The first release with ApiVersions."""
 _MOST_BYTES = 2**31 - 1
 """Responses have no limit: requests are bounded, and memory grows with the received bytes."""
-
-
-def is_old(release: Release | None) -> bool:
-    """Return whether brokers of this release lack ApiVersions; False if unknown."""
-    return release is not None and release < _FIRST_WITH_VERSIONS
 
 
 def query_dialer(

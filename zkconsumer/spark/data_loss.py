@@ -55,14 +55,6 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Readable:
-    """The readable ranges of a query, at most one per partition, and its losses."""
-
-    ranges: tuple[OffsetRange, ...]
-    losses: tuple[Loss, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class LogBounds:
     """The current log start and end of each partition; a deleted partition is missing."""
 
@@ -75,8 +67,8 @@ def readable(
     end: Mapping[TopicPartition, int],
     log: LogBounds,
     recreated: Collection[str] = (),
-) -> Readable:
-    """Split the wanted offsets into readable ranges and losses.
+) -> tuple[list[OffsetRange], list[Loss]]:
+    """Split the wanted offsets into readable ranges, at most one per partition, and losses.
 
     Args:
         start: the start of each partition; a partition that only ``end`` has is new, and is read
@@ -111,7 +103,7 @@ def readable(
         losses += _loss(tp, max(begin, last), until, f"the log ends at {log.latest[tp]}")
         if first < last:
             ranges.append(OffsetRange(tp, first, last))
-    return Readable(tuple(ranges), tuple(losses))
+    return ranges, losses
 
 
 def describe(losses: Iterable[Loss]) -> str:

@@ -108,24 +108,16 @@ class GroupProgress:
         """Whether members can be looked up in ZooKeeper."""
         return self._zookeeper is not None
 
-    def live_members(self) -> tuple[str, ...]:
-        """Return the ids of registered members; empty without ZooKeeper.
-
-        Raises:
-            RegistryError: ZooKeeper does not respond.
-        """
-        if self._zookeeper is None:
-            return ()
-        return tuple(self._zookeeper.children_many([self._paths.ids])[0] or ())
-
     def refuse_live(self) -> None:
-        """Check that the group has no live member.
+        """Check that the group has no live member; without ZooKeeper none is seen.
 
         Raises:
             ConfigError: the group has live members; names them.
             RegistryError: ZooKeeper does not respond.
         """
-        members = self.live_members()
+        if self._zookeeper is None:
+            return
+        members = self._zookeeper.children_many([self._paths.ids])[0]
         if members:
             raise ConfigError(
                 f"commitOffsetsTo={self._offsets.storage}: group.id {self.group_id} has live "

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
-from zkconsumer.spark.checkpoint import Checkpoint, PlannedBatch
+from zkconsumer.spark.checkpoint import Checkpoint
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.stream_offsets import StreamOffsets
 from zkconsumer.spark.stream_plan import StreamPlan
@@ -77,9 +77,8 @@ class MicroBatches:
             began_ms = self._clock.now_ms()
             end = self._plan.latest(start, unlimited=False)
             if end is not start:
-                batch = PlannedBatch(number, end)
-                self._checkpoint.plan(batch, now_ms=self._clock.wall_ms())
-                self._run(batch, start)
+                self._checkpoint.plan(number, end, now_ms=self._clock.wall_ms())
+                self._run(number, start, end)
                 number, start, count = number + 1, end, count + 1
             elif trigger.available_now:
                 break
@@ -92,18 +91,16 @@ class MicroBatches:
         last = self._checkpoint.last_planned()
         if last is None:
             return 0, self._plan.initial(), 0
-        if self._checkpoint.is_done(last.number):
-            return last.number + 1, last.end, 0
-        if last.number:
-            start = self._checkpoint.planned(last.number - 1).end
-        else:
-            start = self._plan.initial()
-        self._run(last, start)
-        return last.number + 1, last.end, 1
+        end = self._checkpoint.planned_end(last)
+        if self._checkpoint.is_done(last):
+            return last + 1, end, 0
+        start = self._checkpoint.planned_end(last - 1) if last else self._plan.initial()
+        self._run(last, start, end)
+        return last + 1, end, 1
 
-    def _run(self, batch: PlannedBatch, start: StreamOffsets) -> None:
-        self._write(self._plan.tasks(start, batch.end), batch.number)
-        self._checkpoint.done(batch.number)
+    def _run(self, number: int, start: StreamOffsets, end: StreamOffsets) -> None:
+        self._write(self._plan.tasks(start, end), number)
+        self._checkpoint.done(number)
 
     def _rest(self, until_ms: int, trigger: Trigger, wait: Callable[[int], None]) -> None:
         while (left_ms := until_ms - self._clock.now_ms()) > 0 and not trigger.stopped():

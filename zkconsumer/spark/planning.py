@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations
-from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, describe, readable
+from zkconsumer.spark.data_loss import LogBounds, OffsetsLost, describe, readable
 from zkconsumer.spark.filters import Condition, select
 from zkconsumer.spark.group_progress import connected
 from zkconsumer.spark.offset_limits import (
@@ -165,22 +165,12 @@ def ranges_to_read(
         OffsetsLost: a part is not readable, and ``failOnDataLoss`` is true; if it is false, the
             loss is logged.
     """
-    found = readable(start, end, bounds, recreated)
-    report(options, found.losses)
-    return found.ranges
-
-
-def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
-    """Log losses, or raise an error with ``failOnDataLoss``.
-
-    Raises:
-        OffsetsLost: there are losses, and ``failOnDataLoss`` is true.
-    """
-    if not losses:
-        return
-    if options.fail_on_data_loss:
+    ranges, losses = readable(start, end, bounds, recreated)
+    if losses and options.fail_on_data_loss:
         raise OffsetsLost(losses)
-    log.warning("%s (failOnDataLoss is false: going on)", describe(losses))
+    if losses:
+        log.warning("%s (failOnDataLoss is false: going on)", describe(losses))
+    return tuple(ranges)
 
 
 def input_partitions(

@@ -16,8 +16,9 @@ def reported(
 ) -> tuple[list[str], list[str]]:
     """Return the ranges and losses of one partition, as text."""
     bounds = LogBounds({T0: log[0]}, {T0: log[1]}) if log else LogBounds({}, {})
-    found = readable({} if start is None else {T0: start}, {} if end is None else {T0: end}, bounds)
-    return list(map(str, found.ranges)), list(map(str, found.losses))
+    starts, ends = {} if start is None else {T0: start}, {} if end is None else {T0: end}
+    ranges, losses = readable(starts, ends, bounds)
+    return list(map(str, ranges)), list(map(str, losses))
 
 
 @pytest.mark.parametrize(
@@ -70,9 +71,9 @@ def test_each_offset_is_read_or_reported_as_lost(
 ) -> None:
     """Each requested offset is read, if the log has it, or reported as lost; never both."""
     log = range(first, first + size)
-    found = readable({T0: start}, {T0: end}, LogBounds({T0: first}, {T0: log.stop}))
-    read = [at for range_ in found.ranges for at in offsets_of(range_)]
-    lost = [at for loss in found.losses for at in offsets_of(loss.lost)]
+    ranges, losses = readable({T0: start}, {T0: end}, LogBounds({T0: first}, {T0: log.stop}))
+    read = [at for range_ in ranges for at in offsets_of(range_)]
+    lost = [at for loss in losses for at in offsets_of(loss.lost)]
     assert set(read) <= set(log)
     assert not set(read) & set(lost)
     if start <= end:
@@ -90,8 +91,8 @@ def test_the_error_names_the_option_that_helps() -> None:
     """The error names a few of very many losses, and the option that lets the query go on."""
     starts = {TopicPartition("t", number): 5 for number in range(30)}
     ends = dict.fromkeys(starts, 9)
-    found = readable(starts, ends, LogBounds(dict.fromkeys(starts, 9), ends))
-    text = str(OffsetsLost(found.losses))
+    _, losses = readable(starts, ends, LogBounds(dict.fromkeys(starts, 9), ends))
+    text = str(OffsetsLost(losses))
     assert text.startswith("failOnDataLoss: t-0 [5, 9) is lost: the log begins at 9; ")
     assert "and 20 more" in text
     assert "failOnDataLoss=false" in text

@@ -12,10 +12,10 @@ Source: Hadoop 3.5 ``ClientProtocol.rename2``; hdfs-native 0.14.
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib.util import find_spec
 
-from zkconsumer.drain.storage import StoredFile, in_the_way, missing
+from zkconsumer.drain.storage import Storage, StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
 if find_spec("hdfs_native") is None:
@@ -26,7 +26,7 @@ from hdfs_native import Client, FileReader, FileWriter
 _SHOWN_CHARS = 500
 
 
-class HdfsStorage:
+class HdfsStorage(Storage):
     """Stores files in a folder of HDFS. See ``Storage``. Thread: any.
 
     Args:
@@ -77,11 +77,6 @@ class HdfsStorage:
             finally:
                 self._client.delete(aside)
         return True
-
-    def hold(self, path: str) -> AbstractContextManager[bool]:
-        """See ``Storage``: a lease would outlive its holder."""
-        del path
-        return nullcontext(enter_result=True)
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""

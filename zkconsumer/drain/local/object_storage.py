@@ -11,11 +11,11 @@ Address and credentials come from the ``AWS_*`` environment variables, as for ot
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from zkconsumer.drain.storage import StoredFile, in_the_way, missing
+from zkconsumer.drain.storage import Storage, StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
 if find_spec("obstore") is None:
@@ -31,7 +31,7 @@ _READ_BYTES = 1 << 20
 _SHOWN_CHARS = 500
 
 
-class ObjectStorage:
+class ObjectStorage(Storage):
     """Stores files below an S3 prefix. See ``Storage``.
 
     Args:
@@ -71,11 +71,6 @@ class ObjectStorage:
                 # An equal object is ours: it was created before, and only the response was lost.
                 return bool(data) and self.read(path) == data
             return True
-
-    def hold(self, path: str) -> AbstractContextManager[bool]:
-        """See ``Storage``: a bucket has no locks."""
-        del path
-        return nullcontext(enter_result=True)
 
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""
