@@ -6,11 +6,11 @@ never connect to ZooKeeper.
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from zkconsumer.errors import ConfigError
-from zkconsumer.model import Broker, OffsetRange, TopicPartition
-from zkconsumer.spark.creations import Creations
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.data_loss import LogBounds, OffsetsLost, describe, readable
 from zkconsumer.spark.filters import Condition, select
 from zkconsumer.spark.group_progress import connected
@@ -19,57 +19,17 @@ from zkconsumer.spark.offset_limits import (
     STARTING,
     Committed,
     Exact,
-    LogLookup,
     Offsets,
     resolve_ending,
     resolve_starting,
 )
 from zkconsumer.spark.offset_ranges import divide
 from zkconsumer.spark.options import SourceOptions
-from zkconsumer.spark.subscription import Subscription
 
 if TYPE_CHECKING:
     from zkconsumer.spark.input_partition import ZkInputPartition
 
 log = logging.getLogger(__name__)
-
-
-class PlanningCluster(LogLookup, Protocol):
-    """A cluster for planning (``ClusterReader``); methods raise errors after their own retries."""
-
-    def brokers(self) -> Sequence[Broker]:
-        """Return the live brokers."""
-        ...
-
-    def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
-        """Return the partitions of the query, sorted; raise ``ConfigError`` for missing ones."""
-        ...
-
-    def latest(
-        self,
-        partitions: Sequence[TopicPartition],
-        *,
-        known: Mapping[TopicPartition, int] | None = None,
-    ) -> Offsets:
-        """See ``LogLookup``; a response below ``known`` is not trusted at first."""
-        ...
-
-    def creations(self, topics: Collection[str]) -> Creations:
-        """Return the creation of each topic, if known; never raises."""
-        ...
-
-    def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
-        """Return each partition's leader; partitions without a leader are missing."""
-        ...
-
-    @property
-    def are_old(self) -> bool:
-        """Whether all brokers are of 0.8 or 0.9."""
-        ...
-
-    def close(self) -> None:
-        """Close all connections."""
-        ...
 
 
 class CachedLogEnds:
@@ -79,7 +39,7 @@ class CachedLogEnds:
     otherwise, messages that expire between two lookups would count as lost.
     """
 
-    def __init__(self, cluster: PlanningCluster, partitions: Sequence[TopicPartition]) -> None:
+    def __init__(self, cluster: ClusterReader, partitions: Sequence[TopicPartition]) -> None:
         self._cluster = cluster
         self.bounds = LogBounds(cluster.earliest(partitions), cluster.latest(partitions))
 
@@ -130,7 +90,7 @@ def starting_offsets(
 
 
 def batch_ranges(
-    options: SourceOptions, cluster: PlanningCluster, committed: Committed | None
+    options: SourceOptions, cluster: ClusterReader, committed: Committed | None
 ) -> tuple[OffsetRange, ...]:
     """Return the ranges of a batch query, at most one per partition.
 
@@ -174,7 +134,7 @@ def ranges_to_read(
 
 
 def input_partitions(
-    options: SourceOptions, cluster: PlanningCluster, ranges: Sequence[OffsetRange]
+    options: SourceOptions, cluster: ClusterReader, ranges: Sequence[OffsetRange]
 ) -> "list[ZkInputPartition]":
     """Create the tasks that read these ranges."""
     if not ranges:

@@ -30,7 +30,6 @@ from zkconsumer.spark.offset_limits import Exact
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.planning import (
     CachedLogEnds,
-    PlanningCluster,
     input_partitions,
     ranges_to_read,
     starting_offsets,
@@ -65,7 +64,7 @@ class StreamPlan:
     def __init__(
         self,
         options: SourceOptions,
-        cluster: PlanningCluster,
+        cluster: ClusterReader,
         progress: GroupProgress | None,
         *,
         clock: Clock | None = None,
