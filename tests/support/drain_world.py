@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from tests.fakes.memory_storage import MemoryStorage
 from tests.support.manual_clock import ManualClock
 from zkconsumer.drain.checksum import Checksum, Contents
+from zkconsumer.drain.cluster import DrainClusterSource
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, WrittenRows
@@ -20,6 +21,7 @@ from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import MAX_OFFSETS_PER_BATCH, DrainSettings
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.group_progress import GroupProgress
 
 IDENTITY = DrainIdentity(
     id="drain-1",
@@ -107,8 +109,8 @@ class World:
         return {tp: sorted(offsets) for tp, offsets in by_partition.items()}
 
 
-class ModelSource:
-    """See ``Source``."""
+class ModelSource(DrainClusterSource):
+    """A source that answers from the world."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -132,8 +134,8 @@ class ModelSource:
         }
 
 
-class ModelGroup:
-    """See ``DrainGroup``; offsets are committed one by one, as in ZooKeeper."""
+class ModelGroup(GroupProgress):
+    """A group whose offsets are committed one by one, as in ZooKeeper."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -143,7 +145,7 @@ class ModelGroup:
         self._world.at("check group")
 
     def commit(self, offsets: Positions, *, log_ends: Positions | None = None) -> None:
-        """See ``DrainGroup``: an offset never decreases."""
+        """See ``GroupProgress``: an offset never decreases."""
         del log_ends
         for tp, offset in offsets.items():
             self._world.at(f"before commit {tp}")

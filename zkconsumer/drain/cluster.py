@@ -13,7 +13,9 @@ from zkconsumer.spark.planning import CachedLogEnds, starting_offsets
 
 
 class DrainClusterSource:
-    """Reads log ends from brokers, which may be looked up in ZooKeeper. See ``DrainSource``.
+    """Reads log ends from brokers, which may be looked up in ZooKeeper.
+
+    Methods raise ``ZkConsumerError`` if the cluster can't be read.
 
     Args:
         options: the options of the source, with topics and start.
@@ -28,7 +30,12 @@ class DrainClusterSource:
         self._progress = progress
 
     def read_logs(self, positions: Positions | None) -> ClusterLogs:
-        """See ``DrainSource``."""
+        """Read the current log ends.
+
+        Args:
+            positions: the positions of known partitions; others begin at their logs' start. None
+                for a new drain, whose partitions begin at the configured start.
+        """
         partitions = self._reader.partitions(self._options.subscription)
         if positions is None:
             return self._first_logs(partitions)
@@ -38,7 +45,7 @@ class DrainClusterSource:
         return ClusterLogs(ends, starts, created)
 
     def created(self, topics: Collection[str]) -> Creations:
-        """See ``DrainSource``."""
+        """Return the creation of each topic, if known; never raises."""
         return self._reader.creations(topics)
 
     def ends(

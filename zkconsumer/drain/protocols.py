@@ -1,40 +1,9 @@
-"""The interfaces of a drain's runner to the cluster, the group and progress displays."""
+"""The interfaces of a drain's runner to progress displays, and to what stops it."""
 
-from collections.abc import Collection
 from typing import Protocol
 
 from zkconsumer.drain.manifest import Manifest
-from zkconsumer.drain.plan import BatchPlan, ClusterLogs, Positions
-from zkconsumer.spark.creations import Creations
-
-
-class DrainSource(Protocol):
-    """Reads the drained cluster. Methods raise ``ZkConsumerError`` if it can't be read."""
-
-    def read_logs(self, positions: Positions | None) -> ClusterLogs:
-        """Read the current log ends.
-
-        Args:
-            positions: the positions of known partitions; others begin at their logs' start. None
-                for a new drain, whose partitions begin at the configured start.
-        """
-        ...
-
-    def created(self, topics: Collection[str]) -> Creations:
-        """Return the creation of each topic, if known; never raises."""
-        ...
-
-
-class DrainGroup(Protocol):
-    """A group to which the drain commits its positions; see ``GroupProgress``."""
-
-    def refuse_live(self) -> None:
-        """Check that no other process commits for this group."""
-        ...
-
-    def commit(self, offsets: Positions, *, log_ends: Positions | None = None) -> None:
-        """Commit offsets."""
-        ...
+from zkconsumer.drain.plan import BatchPlan, Positions
 
 
 class ProgressListener:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain.cluster import DrainClusterSource
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
@@ -17,18 +18,14 @@ from zkconsumer.drain.plan import (
     refuse_truncated,
     refused_loss,
 )
-from zkconsumer.drain.protocols import (
-    DrainGroup,
-    DrainSource,
-    ProgressListener,
-    StopRequest,
-)
+from zkconsumer.drain.protocols import ProgressListener, StopRequest
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.state import JournalState
 from zkconsumer.errors import DataLost, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations, created_again
+from zkconsumer.spark.group_progress import GroupProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +55,9 @@ class Sides:
 
     identity: DrainIdentity
     journal: BatchJournal
-    source: DrainSource
+    source: DrainClusterSource
     landing: Landing
-    group: DrainGroup | None
+    group: GroupProgress | None
     stop: StopRequest
     new_attempt: Callable[[], str]
     listener: ProgressListener = field(default_factory=ProgressListener)
