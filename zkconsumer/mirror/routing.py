@@ -26,10 +26,6 @@ class Partitioning(StrEnum):
     """All partitions in turn, whatever the key."""
 
 
-def _no_hash(_key: bytes) -> int:
-    raise AssertionError("round-robin looks at no key")
-
-
 class Router:
     """Assigns target partitions to messages. Thread: one at a time.
 
@@ -96,7 +92,6 @@ class Router:
     def _chooser(self, topic: str, partitions: Sequence[int]) -> Chooser:
         known = self._choosers.get(topic)
         if known is None or known.partitions != frozenset(partitions):
-            hash_of = murmur_hash if self._partitioning is Partitioning.KEY else _no_hash
-            known = Chooser(partitions, available=partitions, hash_of=hash_of)
+            known = Chooser(partitions, available=partitions, hash_of=murmur_hash)
             self._choosers[topic] = known
         return known
