@@ -13,17 +13,17 @@ from typing import Self, TypeVar, overload
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import ConnectorComponents, assemble
-from zkconsumer.connector.measuring.mbeans import MBean, mbeans
-from zkconsumer.connector.measuring.numbers import ConnectorNumbers
-from zkconsumer.connector.member_calls import MemberCalls
-from zkconsumer.connector.stream_maker import StreamMaker
-from zkconsumer.connector.subscription import (
+from zkconsumer.connector.arguments import (
     check_filter,
     check_offsets,
     check_stream_count,
     check_topic_counts,
 )
+from zkconsumer.connector.assembly import ConnectorComponents, assemble
+from zkconsumer.connector.measuring.mbeans import MBean, mbeans
+from zkconsumer.connector.measuring.numbers import ConnectorNumbers
+from zkconsumer.connector.member_calls import MemberCalls
+from zkconsumer.connector.stream_maker import StreamMaker
 from zkconsumer.errors import ConfigError
 from zkconsumer.membership.zookeeper.threads.listener_calls import ReleaseListener
 from zkconsumer.membership.zookeeper.threads.subscription import (

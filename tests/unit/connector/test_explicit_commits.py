@@ -9,7 +9,7 @@ from tests.support.control_bench import (
     Group,
     consume_all,
 )
-from zkconsumer.connector.subscription import check_offsets
+from zkconsumer.connector.arguments import check_offsets
 from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import CommitFailed, Committed

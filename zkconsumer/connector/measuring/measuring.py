@@ -189,14 +189,18 @@ class Measuring:
 
     def _queues(self, claims: Sequence[PartitionClaim]) -> Iterator[QueueNumbers]:
         for measured in list(self._streams):
-            read = {claim.topic_partition.topic for claim in claims if claim.sink is measured.queue}
+            named = measured.topic
             yield QueueNumbers(
-                topic=measured.topic or "",
-                topics=tuple(sorted(read)) if measured.topic is None else (measured.topic,),
+                topic=named or "",
+                topics=_read_through(measured.queue, claims) if named is None else (named,),
                 thread=measured.thread,
                 chunks=measured.queue.chunk_count(),
                 size_bytes=measured.queue.used_bytes(),
             )
+
+
+def _read_through(queue: StreamQueue, claims: Sequence[PartitionClaim]) -> tuple[str, ...]:
+    return tuple(sorted({claim.topic_partition.topic for claim in claims if claim.sink is queue}))
 
 
 def _partition(claim: PartitionClaim) -> PartitionNumbers:

@@ -100,7 +100,8 @@ def open_zookeeper_group(
 ) -> ZookeeperGroup:
     """Connect to ``zookeeper_connect``; write nothing, and start no thread but kazoo's.
 
-    ``connect`` opens the session; for the other arguments see ``ZookeeperGroup``.
+    ``connect`` opens the session; a ``clock`` of None is the system's. For the other arguments see
+    ``ZookeeperGroup``.
 
     Raises:
         ConfigError: see ``kazoo_store.connect``.
