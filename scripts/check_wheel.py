@@ -15,7 +15,7 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import RecordOrigin
-from zkconsumer.records.engine import ENGINE, WHY, Engine, decode_fetched, decode_record_set
+from zkconsumer.records.engine import ENGINE, WHY, Engine, decode_fetched
 
 CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY)  # those that need no extra to be written
 
@@ -34,28 +34,31 @@ def main() -> int:
         return complain(f"the core was built without {', '.join(missing)}")
     if soft := list(hardening.missing(Path(_core.__file__).read_bytes(), is_stripped=True)):
         return complain(f"the core is not hardened: {'; '.join(soft)}")
-    written = [Record(at, b"key", b"value %d" % at * 20) for at in range(1000)]
-    for codec in CODECS:
-        data = build_message_set(written, magic=0, codec=codec)
-        decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
-        if decoded.records != written:
-            return complain(f"{codec.name} does not come out as it went in")
-        # The same through the reader of batches: another checksum, and records made in C.
-        batch = build_batch([_created(one) for one in written], codec=codec)
-        fetched = decode_fetched(batch, fetch_offset=0, max_decompressed_bytes=1 << 20)
-        given = fetched.take(len(written)).records(RecordOrigin(TopicPartition("t", 0)))
-        if [(one.offset, one.key, one.value) for one in given] != [
-            (one.offset, one.key, one.value) for one in written
-        ]:
-            return complain(f"a batch of {codec.name} does not come out as it went in")
+    if wrong := wrongly_decoded():
+        return complain(wrong)
     version = ".".join(map(str, sys.version_info[:3]))
     sys.stdout.write(f"zkconsumer {zkconsumer.__version__} on Python {version}: {WHY}\n")
     return 0
 
 
-def _created(record: Record) -> Record:
-    """With a timestamp, as every record of a batch has."""
-    return record._replace(timestamp=1, timestamp_type=TimestampType.CREATE_TIME)
+def wrongly_decoded() -> str | None:
+    """Decode a set of messages and a batch in each codec; return what does not come out right."""
+    written = [
+        Record(at, b"key", b"value %d" % at * 20, 1, TimestampType.CREATE_TIME)
+        for at in range(1000)
+    ]
+    for codec in CODECS:
+        message_set = build_message_set(written, magic=1, codec=codec)
+        # Another checksum, and records of another format.
+        batch = build_batch(written, codec=codec)
+        for name, data in (("set of messages", message_set), ("batch", batch)):
+            fetched = decode_fetched(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
+            given = fetched.take(len(written)).records(RecordOrigin(TopicPartition("t", 0)))
+            if [(one.offset, one.key, one.value) for one in given] != [
+                (one.offset, one.key, one.value) for one in written
+            ]:
+                return f"a {name} of {codec.name} does not come out as it went in"
+    return None
 
 
 def complain(text: str) -> int:

@@ -1,13 +1,13 @@
 """The poll engine in random worlds: every record once and in order, whatever happens meanwhile."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.altered_messages import altered
 from tests.support.poll_world import PollWorld
 from tests.support.shares import examples
 from zkconsumer.fetch.core import completed, fetch_connection, incremental, planning
@@ -153,7 +153,7 @@ def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     unpack = completed.unpack
 
     def without(requested: Any, response: Any, *rest: Any) -> Any:
-        return unpack(requested, replace(response, aborted_transactions=None), *rest)
+        return unpack(requested, altered(response, aborted_transactions=None), *rest)
 
     patch.setattr(fetch_connection, "unpack", without)
 

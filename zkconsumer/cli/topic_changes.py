@@ -18,7 +18,7 @@ from zkconsumer.cli.formats.replica_spread import spread_replicas
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
-from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
+from zkconsumer.errors import BrokerError, ConfigError, RegistryError, RequestTimedOut
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.printable import printable
@@ -249,7 +249,10 @@ class _Changer:
             _, topics = self._access.cluster()
             found = next((topic for topic in topics if topic.name == self._topic), None)
             if found is None or not found.partitions:
-                raise ConfigError(f"topic {self._topic} was deleted meanwhile; nothing was done")
+                problem = "it was deleted meanwhile" if found is None else found.problem
+                raise RegistryError(
+                    f"topic {self._topic} did not get more partitions: {problem or 'it has none'}"
+                )
             replicas = len(found.partitions[0].replicas)
             nodes.grow(self._spread(range(present, count), replicas))
 

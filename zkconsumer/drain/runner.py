@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain import layout
 from zkconsumer.drain.cluster import DrainClusterSource
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
@@ -88,7 +89,13 @@ class DrainRunner:
         self._begin()
         with self._journal.alone():
             # Read under the lock: until now, another process may have continued the drain.
-            self._go_on(self._journal.read_state())
+            state = self._journal.read_state()
+            if not state.begun:
+                raise DrainError(
+                    f"{self._journal.path}: {layout.IDENTITY} was deleted just now; nothing was "
+                    "done: find out by whom, and run this again"
+                )
+            self._go_on(state)
         return self._report
 
     def _begin(self) -> None:

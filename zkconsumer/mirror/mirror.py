@@ -180,7 +180,7 @@ class Mirror:
         self._copying = True
         for number, stream in enumerate(streams):
             scope.spawn(f"stream-{number}", self._body(stream), stop=stream.stop)
-        self._left = len(streams)
+        self._await(len(streams))
         reported_ms = self._clock.now_ms()
         try:
             while self._left and self._error is None and not self._is_over():
@@ -198,6 +198,10 @@ class Mirror:
 
     def _is_over(self) -> bool:
         return self._stopping or all(ledger.is_complete for ledger in self._ledger.values())
+
+    def _await(self, streams: int) -> None:
+        """Begin to wait for this many streams."""
+        self._left, self._error = streams, None
 
     def _take(self, item: _Ended | None) -> None:
         """Record that a stream has ended, with its error; None: nothing has."""

@@ -237,7 +237,10 @@ _NUMBERS: Final = {
     "batch.size": ("set_bytes", 1 << 16),
     "max.request.size": ("request_bytes", 1 << 16),
 }
-"""The field of ``BatchSettings`` for each setting of a producer, and its minimum."""
+"""The field for each setting of a producer, and its minimum.
+
+It is of ``BatchSettings``, but for ``retries``: that is of ``TargetSettings``.
+"""
 
 
 def _is_idempotent(given: Mapping[str, str]) -> bool:

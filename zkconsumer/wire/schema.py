@@ -151,8 +151,12 @@ class Message:
 
     def __init__(self, **values: Any) -> None:
         if not self.REQUIRED <= values.keys() <= self.FIELDS.keys():
-            raise TypeError(f"{type(self).__name__} has other fields than {', '.join(values)}")
-        self.__dict__.update(values)
+            wrong = self.REQUIRED - values.keys() | values.keys() - self.FIELDS.keys()
+            names = ", ".join(sorted(wrong))
+            raise TypeError(f"{type(self).__name__}: missing or unknown fields: {names}")
+        # One by one: objects whose attributes are set so share the keys of their dictionaries.
+        for name, value in values.items():
+            setattr(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -16,6 +16,8 @@ from tests.support.drain_kills import command
 from tests.support.s3_server import BUCKET, s3_server
 from tests.support.traffic import partitions_of, write
 from zkconsumer.drain import DrainSettings, drain_locally, verify_locally
+from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.drain.proving.proof import Difference, ProofOutcome
@@ -98,8 +100,12 @@ class Rival(ProgressListener):
         self.refusal = ""
 
     def on_landing(self, plan: BatchPlan) -> None:
-        """Run the other drain, once."""
+        """See ``ProgressListener``."""
         del plan
+        self.run_once()
+
+    def run_once(self) -> None:
+        """Run the other drain, at the first call."""
         if not self.landed and not self.refusal:
             try:
                 self.landed = drain_locally(self._settings).rows
@@ -129,6 +135,26 @@ def test_one_of_two_drains_in_a_bucket_ends(cluster: Sandbox, topic: str) -> Non
         with pytest.raises(DrainError, match="another drain is running on"):
             drain_locally(settings, listener=rival)
         assert rival.landed
+        check_proven(settings)
+
+
+def test_a_batch_that_another_drain_has_published_is_published_again(
+    cluster: Sandbox, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a bucket, of which the other drain has moved all files, and landed all batches since."""
+    publish = FilesLanding.publish
+    with s3_server():
+        settings = replace(settings_for(cluster, topic, Path()), path=f"s3://{BUCKET}/drain")
+        rival = Rival(settings)
+
+        def publish_late(landing: FilesLanding, plan: BatchPlan, manifest: Manifest) -> None:
+            rival.run_once()
+            publish(landing, plan, manifest)
+
+        monkeypatch.setattr(FilesLanding, "publish", publish_late)
+        with pytest.raises(DrainError, match="another drain is running on"):
+            drain_locally(settings)
+        assert rival.landed == 60
         check_proven(settings)
 
 

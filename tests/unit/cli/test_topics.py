@@ -154,20 +154,28 @@ def test_contradictory_flags_are_refused(flags: list[str]) -> None:
     assert run(*flags) == 2
 
 
+@pytest.mark.parametrize(
+    ("node", "why"),
+    [(None, "it was deleted meanwhile"), (b"[]", "JSON, but a list instead of an object")],
+)
 def test_a_topic_that_is_deleted_before_it_grows(
-    world: StatusWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: StatusWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    node: bytes | None,
+    why: str,
 ) -> None:
-    """Where it is written to ZooKeeper nothing is, and the command says why."""
+    """Where partitions are written to ZooKeeper none are, and the command says why."""
     for broker in world.cluster.brokers:
         broker.become(BrokerGeneration.V0_9)
 
     def confirm(_sentence: str, topic: str, _yes: bool) -> bool:
         world.tree.delete(f"/brokers/topics/{topic}")
+        if node is not None:
+            world.tree.write(f"/brokers/topics/{topic}", node)
         return True
 
     monkeypatch.setattr(topic_changes, "open_cluster", opening(world))
     monkeypatch.setattr(topic_changes, "confirm", confirm)
-    assert run("alter", "--topic", "t", "--partitions", "9") == 2
-    assert capsys.readouterr().err == (
-        "zkconsumer: topic t was deleted meanwhile; nothing was done\n"
-    )
+    assert run("alter", "--topic", "t", "--partitions", "9") == 1
+    assert capsys.readouterr().err == (f"zkconsumer: topic t did not get more partitions: {why}\n")

@@ -1,5 +1,6 @@
 """How a run starts, ends and refuses; surviving kills is tested as a property elsewhere."""
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from tests.fakes.memory_storage import MemoryStorage
 from tests.support.drain_world import IDENTITY, Killed, World
 from zkconsumer.drain import layout
 from zkconsumer.drain.identity import DrainIdentity, refuse_another
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.protocols import ProgressListener
 from zkconsumer.errors import ConfigError, DataLost, DrainError
@@ -333,6 +335,26 @@ def test_an_existing_identity_is_read_before_one_is_written() -> None:
     world.run()
     assert f"read {layout.IDENTITY}" in points
     assert f"before create {layout.IDENTITY}" not in points
+
+
+def test_a_drain_whose_identity_is_deleted_at_its_start_does_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else its batches would belong to no drain, and every later run would be refused."""
+    world = World()
+    world.grow(T, 3)
+    alone = BatchJournal.alone
+
+    def delete_before(journal: BatchJournal) -> AbstractContextManager[None]:
+        del world.storage.content[layout.IDENTITY]
+        return alone(journal)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchJournal, "alone", delete_before)
+        with pytest.raises(DrainError, match=r"drain\.json was deleted just now; nothing was done"):
+            world.run()
+    assert world.storage.content == {}
+    assert world.run().rows == 3
 
 
 def test_a_failed_start_does_not_claim_the_path() -> None:

@@ -65,6 +65,14 @@ def write(message: Message, version: int) -> bytes:
     return b"".join(pieces)
 
 
+def test_a_message_is_made_of_its_fields() -> None:
+    """The error names those that are missing, and those that there are none of."""
+    wrong: dict[str, Any]
+    for wrong, named in (({"number": 7, "tame": 9}, "tame"), ({}, "number")):
+        with pytest.raises(TypeError, match=rf"Part: missing or unknown fields: {named}$"):
+            Part(**wrong)
+
+
 def test_each_version_has_its_own_bytes() -> None:
     """Fields are encoded in the order of their declaration, in the versions that have them."""
     old = GrowingMessage(name="n", parts=(Part(number=7),))

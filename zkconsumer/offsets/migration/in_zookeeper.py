@@ -36,7 +36,7 @@ _Step = tuple[TopicPartition, _Write]
 
 
 class ZookeeperGroupOffsets:
-    """A ``GroupOffsetStore`` in ZooKeeper.
+    """A ``GroupOffsetStore`` in ZooKeeper. Thread: one at a time.
 
     Raises:
         ConfigError: the group id can't be part of a path.

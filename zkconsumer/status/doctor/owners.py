@@ -138,21 +138,22 @@ def _evidence(context: GroupContext, fault: MisownedPartition) -> str:
 
 def _fix(context: GroupContext, found: list[MisownedPartition]) -> Fix:
     """Plan to delete owner nodes without a session, or of a session that has ended."""
+
+    def deleted(fault: MisownedPartition) -> Write:
+        assert fault.owner_session is not None  # such a node was read
+        return Write(
+            path=context.paths.owner(fault.topic_partition),
+            before=(fault.owner or "").encode(),
+            session_id=fault.owner_session,
+        )
+
     return Fix(
         what=f"delete {counted(len(found), 'owner node')} of group {context.group.group_id}",
         caution=(
             "Make sure that no process reads these partitions under these names. The group "
             "claims them at its next rebalance: restart a member if there is none."
         ),
-        writes=tuple(
-            Write(
-                path=context.paths.owner(fault.topic_partition),
-                before=(fault.owner or "").encode(),
-                session_id=fault.owner_session,
-            )
-            for fault in found
-            if fault.owner_session is not None
-        ),
+        writes=tuple(map(deleted, found)),
     )
 
 
