@@ -9,6 +9,7 @@ from enum import IntEnum
 from functools import total_ordering
 from typing import Any, Final, NamedTuple, Self
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.printable import printable
 
 _MOST_DIGITS = 10
@@ -315,9 +316,7 @@ class ConsumerThreadId:
         Thread: any.
         """
         consumer_id, dash, thread = text.rpartition("-")
-        if not dash or not consumer_id or not (thread.isascii() and thread.isdigit()):
-            return None
-        if len(thread) > _MOST_DIGITS:  # Python's int() raises for thousands of digits
+        if not dash or not consumer_id or not is_decimal(thread, _MOST_DIGITS):
             return None
         return cls(consumer_id, int(thread))
 

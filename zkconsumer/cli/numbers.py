@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Callable
 
+from zkconsumer.digits import is_decimal
+
 
 def whole_number(
     complaint: str = "is not a number of at least 1", *, least: int = 1, digits: int = 9
@@ -16,8 +18,7 @@ def whole_number(
     """
 
     def parse(text: str) -> int:
-        is_number = text.isascii() and text.isdigit() and len(text) <= digits
-        if not is_number or int(text) < least:
+        if not is_decimal(text, digits) or int(text) < least:
             raise argparse.ArgumentTypeError(f"{text!r} {complaint}")
         return int(text)
 
@@ -27,7 +28,7 @@ def whole_number(
 def partition_numbers(text: str) -> list[int]:
     """Parse partition numbers separated by commas, for ``type=`` of an argument."""
     parts = text.split(",")
-    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+    if not all(is_decimal(part, 9) for part in parts):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a list of partition numbers, such as 0,1,2"
         )
@@ -36,6 +37,6 @@ def partition_numbers(text: str) -> list[int]:
 
 def offset_number(text: str) -> int:
     """Parse an offset, for ``type=`` of an argument."""
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < 2**63):
+    if not (is_decimal(text, 19) and int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"{text!r} is not an offset")
     return int(text)

@@ -10,6 +10,7 @@ from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.sandbox_access import advice
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.demo.traffic import write_sample
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
 from zkconsumer.sandbox.jars import missing_jars
@@ -49,7 +50,7 @@ def parse_topic(text: str) -> TopicOption:
 
 
 def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 7 and int(text) > 0
+    return is_decimal(text, 6) and int(text) > 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 from typing import Final
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import AuthenticationFailed
 
 HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
@@ -119,7 +120,7 @@ def _decoded(text: str) -> bytes:
 
 def _iterations(fields: dict[str, str]) -> int:
     text = _required(fields, "i")
-    count = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    count = int(text) if is_decimal(text, 9) else 0
     if not MIN_ITERATIONS <= count <= MAX_ITERATIONS:
         raise AuthenticationFailed(
             f"SCRAM: the broker requires {text} iterations, only {MIN_ITERATIONS} to "

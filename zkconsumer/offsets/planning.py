@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias, assert_never
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import (
@@ -179,7 +180,7 @@ def named_partitions(
             found |= of_topic
             continue
         for number in numbers.split(","):
-            if not (number.isascii() and number.isdigit() and len(number) < 10):
+            if not is_decimal(number, 9):
                 raise ConfigError(f"{name!r} is not TOPIC or TOPIC:PARTITION,PARTITION")
             found.add(TopicPartition(topic, int(number)))
     return found

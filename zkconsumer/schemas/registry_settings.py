@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.client_credentials import basic_auth
@@ -126,7 +127,6 @@ def _first(given: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 def _timeout_ms(text: str | None) -> int:
     if text is None:
         return _TIMEOUT_MS
-    is_number = text.isascii() and text.isdigit() and len(text) < 8
-    if not is_number or not 0 < int(text) <= 3_600_000:
+    if not is_decimal(text, 7) or not 0 < int(text) <= 3_600_000:
         raise ConfigError(f"request.timeout.ms is {text!r}: it must be a number of ms")
     return int(text)

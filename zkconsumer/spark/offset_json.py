@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import NoReturn, TypeGuard
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import shown
@@ -148,7 +149,7 @@ def _partition(what: str, topic: str, value: object, example: str) -> int:
 
 
 def _is_numeral(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10
+    return isinstance(value, str) and is_decimal(value, 10)
 
 
 def _refuse(what: str, problem: str, example: str) -> NoReturn:

@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
 from zkconsumer.metrics.text import CONTENT_TYPE, exposition
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
@@ -125,6 +126,6 @@ def _number(
     text = request.query_params.get(name)
     if text is None:
         return usual
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
+    if not is_decimal(text, 15):
         raise HTTPException(400, f"{name} must be a number{unit}, not {text!r}")
     return int(text)

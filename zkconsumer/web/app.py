@@ -20,6 +20,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.inbound.table import address_key
 from zkconsumer.status.model import GroupKey, GroupKind
@@ -349,7 +350,7 @@ class _Events:
             await PlainTextResponse(wrong, 400)(scope, receive, send)
             return
         seen = request.headers.get("last-event-id", request.query_params.get("seen", ""))
-        last_seen = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 16 else None
+        last_seen = int(seen) if is_decimal(seen, 15) else None
         address = address_key(client_host(scope))
         events = self._site.events
         if not await events.serve(key, last_seen, receive, send, address=address):

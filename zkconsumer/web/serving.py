@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import uvicorn
 from starlette.types import ASGIApp
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.inbound.gate import ConnectionSlot, Gate
 from zkconsumer.inbound.pacing import PacedLog
@@ -57,7 +58,7 @@ def parse_address(text: str) -> Address:
     bracketed = host.startswith("[") and host.endswith("]")
     bare = host[1:-1] if bracketed else host
     is_host = bracketed == (":" in bare) and not set(" []") & set(bare)
-    is_number = port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65_536
+    is_number = is_decimal(port, 5) and int(port) < 65_536
     if not colon or not is_number or not is_host:
         raise ConfigError(
             f"{text!r} is not an address to listen on: write host:port, or [::1]:port"

@@ -7,6 +7,7 @@ are path segments; a name that can't be one is refused here, before ZooKeeper se
 import re
 from dataclasses import dataclass
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 
@@ -35,8 +36,8 @@ def is_path(path: str) -> bool:
 
 
 def is_number(name: str) -> bool:
-    """Return whether a node is named by a number: Python raises for one of thousands of digits."""
-    return name.isascii() and name.isdigit() and len(name) <= _MAX_DIGITS
+    """Return whether a node is named by a number, such as that of a partition."""
+    return is_decimal(name, _MAX_DIGITS)
 
 
 def parent_of(path: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot, ancestors_of
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.drain.proving.table_commits import BATCH, TableCommit, commit_of
 
 
@@ -28,7 +29,7 @@ def last_batch(metadata: TableMetadata, drain: str) -> int:
     if there or is_whole(snapshots):
         return max(there, default=0)
     number = metadata.properties.get(BATCH, "")
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 19 else 0
+    return int(number) if is_decimal(number, 18) else 0
 
 
 def is_whole(snapshots: Sequence[Snapshot]) -> bool:

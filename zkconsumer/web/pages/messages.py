@@ -9,6 +9,7 @@ from zkconsumer.browse.filters import parse_filters
 from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage
 from zkconsumer.browse.query import MessageQuery
+from zkconsumer.digits import is_decimal
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import TopicStatus
 from zkconsumer.web.pages.table import number_in
@@ -88,7 +89,7 @@ def query_of(
         "form": _form(query),
     }
     if start == "offset":
-        if not (at.isascii() and at.isdigit() and len(at) < 20 and int(at) <= _OFFSET_MAX):
+        if not (is_decimal(at, 19) and int(at) <= _OFFSET_MAX):
             raise ConfigError(f"{at!r} is not an offset")
         return MessageQuery(**common, start="offset", at=int(at))  # type: ignore[arg-type]
     if start == "time":

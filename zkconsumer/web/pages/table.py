@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Final, Generic, TypeVar
 
+from zkconsumer.digits import is_decimal
 from zkconsumer.web.pages.view import PageRequest
 
 R = TypeVar("R")
@@ -138,7 +139,7 @@ def page_of(
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:
     """Return a number from the query; the default if it is missing or malformed."""
     text = query.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
+    return int(text) if is_decimal(text, 9) else default
 
 
 def matching(rows: Iterable[R], name_of: Callable[[R], str], wanted: str) -> list[R]:
