@@ -2,9 +2,9 @@
 
 from typing import Any, TypeVar
 
-from zkconsumer.wire.schema import Message
+from zkconsumer.wire.schema import ApiMessage
 
-M = TypeVar("M", bound=Message)
+M = TypeVar("M", bound=ApiMessage)
 
 
 def altered(message: M, **changes: Any) -> M:

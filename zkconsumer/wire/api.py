@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import ClassVar, Final, Generic, NamedTuple, TypeVar, get_args
 
-from zkconsumer.wire.schema import Message
+from zkconsumer.wire.schema import ApiMessage
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -92,7 +92,7 @@ APIS: Final[Mapping[ApiKey, Api]] = {
 """The versions of each API that the codec supports; its messages are in ``wire/messages``."""
 
 
-class Response(Message):
+class Response(ApiMessage):
     """The base of response classes; each names its API: ``class X(Response, api=...)``."""
 
     API: ClassVar[Api]
@@ -102,7 +102,7 @@ class Response(Message):
         cls.API = api
 
 
-class Request(Message, Generic[R_co]):
+class Request(ApiMessage, Generic[R_co]):
     """The base of request classes: the response to ``Request[FetchResponse]`` is of that class."""
 
     API: ClassVar[Api]

@@ -18,7 +18,7 @@ from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.schema import Int16, Int32, Message, NullableString
+from zkconsumer.wire.schema import ApiMessage, Int16, Int32, NullableString
 from zkconsumer.wire.tagged import NO_TAGS, Pieces, ReadValue, read_tags
 from zkconsumer.wire.writer import writer_of
 
@@ -30,7 +30,7 @@ _UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 MAX_FRAME_BYTES: Final = (1 << 31) - 1
 
 
-class RequestHeader(Message):
+class RequestHeader(ApiMessage):
     """The header of a request."""
 
     api_key: Int16
@@ -39,7 +39,7 @@ class RequestHeader(Message):
     client_id: NullableString
 
 
-class ResponseHeader(Message):
+class ResponseHeader(ApiMessage):
     """The header of a response: the correlation id of its request."""
 
     correlation_id: Int32
@@ -173,7 +173,7 @@ def _encoding(api: Api, version: int) -> Encoding:
 
 
 def _frame(
-    name: str, header: Message, tags: bytes, body: Request[Any] | Response, version: int
+    name: str, header: ApiMessage, tags: bytes, body: Request[Any] | Response, version: int
 ) -> bytes:
     pieces: Pieces = [b""]
     try:

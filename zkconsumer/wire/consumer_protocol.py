@@ -13,9 +13,9 @@ from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.reader import reader_of
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Hint,
     Int32,
-    Message,
     NullableBytes,
     NullableString,
     Since,
@@ -34,17 +34,17 @@ NO_GENERATION: Final = -1
 """The generation of a member that has had none, or does not report it."""
 
 _VERSION = struct.Struct(">h")
-M = TypeVar("M", bound=Message)
+M = TypeVar("M", bound=ApiMessage)
 
 
-class TopicPartitions(Message):
+class TopicPartitions(ApiMessage):
     """Partitions of one topic."""
 
     topic: String
     partitions: tuple[Int32, ...]
 
 
-class ConsumerSubscription(Message):
+class ConsumerSubscription(ApiMessage):
     """The subscription of a member, as the leader receives it.
 
     Attributes:
@@ -70,7 +70,7 @@ class ConsumerSubscription(Message):
         return 1 if self.owned_partitions else 0
 
 
-class ConsumerAssignment(Message):
+class ConsumerAssignment(ApiMessage):
     """The assignment of a member, as the leader computed it."""
 
     assigned_partitions: tuple[TopicPartitions, ...]
@@ -124,7 +124,7 @@ def decode_assignment(data: bytes | memoryview) -> tuple[int, ConsumerAssignment
     return _decode(ConsumerAssignment, data, ASSIGNMENT_VERSION)
 
 
-def _encode(message: Message, version: int, newest: int) -> bytes:
+def _encode(message: ApiMessage, version: int, newest: int) -> bytes:
     name = type(message).__name__
     if not 0 <= version <= newest:
         raise LocalProtocolError(f"{name}: there is no version {version}, only 0 to {newest}")

@@ -14,12 +14,12 @@ from typing import Any, cast
 from zkconsumer.wire.encoding import CLASSIC, Encoding
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Array,
     Blob,
     Field,
     FixedBytes,
     FixedInt,
-    Message,
     OnNull,
     SingleField,
     Struct,
@@ -30,7 +30,7 @@ from zkconsumer.wire.schema import (
 from zkconsumer.wire.tagged import ReadValue, Value, read_tags
 
 
-def reader_of(message: type[Message], version: int, encoding: Encoding = CLASSIC) -> ReadValue:
+def reader_of(message: type[ApiMessage], version: int, encoding: Encoding = CLASSIC) -> ReadValue:
     """Return the reader of a message class and version: (frame, position) -> (message, position).
 
     The reader raises ``Fault`` for malformed bytes.
@@ -68,7 +68,7 @@ def _compiled(message: Any, version: int, encoding: Encoding) -> ReadValue:
     return read
 
 
-def _builder(message: type[Message], fields: Sequence[Field]) -> Callable[[list[Value]], Value]:
+def _builder(message: type[ApiMessage], fields: Sequence[Field]) -> Callable[[list[Value]], Value]:
     """Return a function that makes a message from the values of these fields; others have defaults.
 
     Without ``__init__``, whose checks are not needed here and would take as long as the rest.

@@ -103,14 +103,14 @@ class Array:
 class Struct:
     """The fields of another message."""
 
-    message: "type[Message]"
+    message: "type[ApiMessage]"
 
 
 @dataclass(frozen=True, slots=True)
 class SingleField:
     """A struct with a single field of interest, represented by that field's value."""
 
-    message: "type[Message]"
+    message: "type[ApiMessage]"
     field: str
 
 
@@ -134,11 +134,13 @@ RecordsToSend: TypeAlias = Annotated[bytes | memoryview, Blob()]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-class Message:
+class ApiMessage:
     """The base of message classes, whose annotated names are their fields; compared by value.
 
     To type checkers they are frozen dataclasses. Real ones take ten times as long to create, and
     every client imports dozens.
+
+    Source: the name is that of Kafka's ``ApiMessage``; here parts of messages are of it, too.
     """
 
     FIELDS: ClassVar[Mapping[str, object]]
@@ -196,7 +198,7 @@ class Field:
         return self.since <= version and (self.until is None or version <= self.until)
 
 
-def fields_of(message: "type[Message]") -> tuple[Field, ...]:
+def fields_of(message: "type[ApiMessage]") -> tuple[Field, ...]:
     """Return the fields of a message class in wire order, those of all versions.
 
     Raises:
@@ -206,7 +208,7 @@ def fields_of(message: "type[Message]") -> tuple[Field, ...]:
 
 
 def plain_and_tagged(
-    message: "type[Message]", version: int
+    message: "type[ApiMessage]", version: int
 ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
     """Return the fields of a version: the untagged ones, and the tagged ones by tag."""
     fields = [field for field in fields_of(message) if field.in_version(version)]
@@ -217,7 +219,7 @@ def plain_and_tagged(
     )
 
 
-def _field(message: "type[Message]", name: str, hint: object) -> Field:
+def _field(message: "type[ApiMessage]", name: str, hint: object) -> Field:
     notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     since = next((note.number for note in notes if isinstance(note, Since)), 0)
     until = next((note.number for note in notes if isinstance(note, Until)), None)
@@ -235,7 +237,7 @@ def _field(message: "type[Message]", name: str, hint: object) -> Field:
     )
 
 
-def _wire_type(message: "type[Message]", name: str, hint: object) -> WireType:
+def _wire_type(message: "type[ApiMessage]", name: str, hint: object) -> WireType:
     if get_origin(hint) is Annotated:
         inner, *notes = get_args(hint)
         return _noted(notes) or _with_null(_wire_type(message, name, inner), notes)
@@ -246,7 +248,7 @@ def _wire_type(message: "type[Message]", name: str, hint: object) -> WireType:
             return dataclasses.replace(array, null_since=0)
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         return Array(_wire_type(message, name, get_args(hint)[0]))
-    if isinstance(hint, type) and issubclass(hint, Message):
+    if isinstance(hint, type) and issubclass(hint, ApiMessage):
         return Struct(hint)
     raise TypeError(f"{message.__name__}.{name}: {hint!r} says nothing about its bytes")
 

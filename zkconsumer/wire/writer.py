@@ -14,12 +14,12 @@ from typing import Any, cast
 from zkconsumer.wire.encoding import CLASSIC, Encoding, Prefix
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Array,
     Blob,
     Field,
     FixedBytes,
     FixedInt,
-    Message,
     OnNull,
     SingleField,
     Struct,
@@ -31,7 +31,7 @@ from zkconsumer.wire.schema import fields_of as all_fields_of
 from zkconsumer.wire.tagged import Pieces, Value, WriteValue, tags_writer
 
 
-def writer_of(message: type[Message], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
+def writer_of(message: type[ApiMessage], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
     """Return the writer of a message class and version: (message, pieces to append to)."""
     return _compiled(cast("Any", message), version, encoding)
 
@@ -51,7 +51,7 @@ def _compiled(message: Any, version: int, encoding: Encoding) -> WriteValue:
     return write
 
 
-def _tags(message: type[Message], version: int, encoding: Encoding) -> WriteValue:
+def _tags(message: type[ApiMessage], version: int, encoding: Encoding) -> WriteValue:
     _, tagged = plain_and_tagged(message, version)
     return tags_writer(
         [
@@ -172,7 +172,7 @@ def _fixed_bytes(count: int) -> WriteValue:
     return write
 
 
-def _only(write_struct: WriteValue, message: type[Message], field: str) -> WriteValue:
+def _only(write_struct: WriteValue, message: type[ApiMessage], field: str) -> WriteValue:
     def write(value: Value, pieces: Pieces) -> None:
         try:
             write_struct(message(**{field: value}), pieces)

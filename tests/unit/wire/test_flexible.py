@@ -28,12 +28,12 @@ from zkconsumer.wire.messages.metadata import MetadataRequest, all_topics
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.schema import Int32, Message, NullableBytes, Since, String, Tagged
+from zkconsumer.wire.schema import ApiMessage, Int32, NullableBytes, Since, String, Tagged
 from zkconsumer.wire.tagged import Pieces
 from zkconsumer.wire.writer import writer_of
 
 
-class Box(Message):
+class Box(ApiMessage):
     """A message with tagged fields, declared out of their order."""
 
     late: Annotated[Int32, Since(1), Tagged(9)] = -1
@@ -42,7 +42,7 @@ class Box(Message):
     data: NullableBytes = None
 
 
-def write(message: Message, version: int = 1) -> bytes:
+def write(message: ApiMessage, version: int = 1) -> bytes:
     """Encode a message without any header."""
     pieces: Pieces = []
     writer_of(type(message), version, FLEXIBLE)(message, pieces)

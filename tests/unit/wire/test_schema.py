@@ -7,12 +7,12 @@ import pytest
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.reader import reader_of
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Array,
     FixedInt,
     Int32,
     Int64,
     LenientString,
-    Message,
     NullableString,
     Since,
     String,
@@ -24,14 +24,14 @@ from zkconsumer.wire.tagged import Pieces
 from zkconsumer.wire.writer import writer_of
 
 
-class Part(Message):
+class Part(ApiMessage):
     """An element that had a time in version 1 only."""
 
     number: Int32
     time: Annotated[Int64, Since(1), Until(1)] = -1
 
 
-class GrowingMessage(Message):
+class GrowingMessage(ApiMessage):
     """A message that changed at its front, inside, and at its end."""
 
     throttle: Annotated[Int32, Since(1)] = 0
@@ -40,25 +40,25 @@ class GrowingMessage(Message):
     note: Annotated[NullableString, Since(2)] = None
 
 
-class NoDefault(Message):
+class NoDefault(ApiMessage):
     """A message whose later field lacks the default that older versions need."""
 
     late: Annotated[Int32, Since(1)]
 
 
-class NoType(Message):
+class NoType(ApiMessage):
     """A message with a field whose wire type is missing."""
 
     bare: int
 
 
-class Lenient(Message):
+class Lenient(ApiMessage):
     """A message with text that peers send as null."""
 
     text: LenientString
 
 
-def write(message: Message, version: int) -> bytes:
+def write(message: ApiMessage, version: int) -> bytes:
     """Encode a message without any header."""
     pieces: Pieces = []
     writer_of(type(message), version)(message, pieces)

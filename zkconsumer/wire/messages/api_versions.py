@@ -9,10 +9,20 @@ KIP-35, KIP-511.
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, Int64, Message, Since, String, Tagged
+from zkconsumer.wire.schema import (
+    ApiMessage,
+    Bool,
+    Hint,
+    Int16,
+    Int32,
+    Int64,
+    Since,
+    String,
+    Tagged,
+)
 
 
-class ApiVersion(Message):
+class ApiVersion(ApiMessage):
     """The versions of one API; ``api_key`` is a number, since brokers have APIs unknown to us."""
 
     api_key: Int16
@@ -20,7 +30,7 @@ class ApiVersion(Message):
     max_version: Int16
 
 
-class SupportedFeature(Message):
+class SupportedFeature(ApiMessage):
     """A feature that the broker supports (KIP-584)."""
 
     name: String
@@ -28,7 +38,7 @@ class SupportedFeature(Message):
     max_version: Int16
 
 
-class FinalizedFeature(Message):
+class FinalizedFeature(ApiMessage):
     """A feature that the cluster uses (KIP-584)."""
 
     name: String

@@ -16,12 +16,12 @@ from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH, NO_OFFSET, NO_TOPIC_ID
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Hint,
     Int8,
     Int16,
     Int32,
     Int64,
-    Message,
     NullableString,
     NullSince,
     Records,
@@ -59,7 +59,7 @@ FIRST_EPOCH = 0
 """The session epoch of a full fetch that starts a session; the next one is 1."""
 
 
-class FetchPartition(Message):
+class FetchPartition(ApiMessage):
     """The fetch position of one partition.
 
     With ``last_fetched_epoch`` (the epoch of the last record read) the broker itself detects that
@@ -74,7 +74,7 @@ class FetchPartition(Message):
     max_bytes: Int32
 
 
-class FetchTopic(Message):
+class FetchTopic(ApiMessage):
     """The partitions of one topic; from version 13 on its id replaces its name."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
@@ -82,7 +82,7 @@ class FetchTopic(Message):
     partitions: tuple[FetchPartition, ...]
 
 
-class ForgottenTopic(Message):
+class ForgottenTopic(ApiMessage):
     """Partitions to remove from the session; from version 13 on with the topic's id."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
@@ -90,28 +90,28 @@ class ForgottenTopic(Message):
     partitions: tuple[Int32, ...]
 
 
-class DivergingEpoch(Message):
+class DivergingEpoch(ApiMessage):
     """The largest epoch that the log has in common with the records read, and its end offset."""
 
     epoch: Int32 = NO_EPOCH
     end_offset: Int64 = NO_OFFSET
 
 
-class CurrentLeader(Message):
+class CurrentLeader(ApiMessage):
     """The partition's leader, if the responding broker is not it."""
 
     leader_id: Int32 = NO_BROKER
     leader_epoch: Int32 = NO_EPOCH
 
 
-class SnapshotId(Message):
+class SnapshotId(ApiMessage):
     """A snapshot of the cluster metadata log; never of a topic that a consumer reads."""
 
     end_offset: Int64 = NO_OFFSET
     epoch: Int32 = NO_EPOCH
 
 
-class AbortedTransaction(Message):
+class AbortedTransaction(ApiMessage):
     """An aborted transaction, from ``first_offset`` to its abort marker."""
 
     producer_id: Int64
@@ -123,7 +123,7 @@ NO_NEW_LEADER = CurrentLeader()
 NO_SNAPSHOT = SnapshotId()
 
 
-class FetchedPartition(Message):
+class FetchedPartition(ApiMessage):
     """The result for one partition; ``records`` is a view into the frame, truncated at the limit.
 
     ``high_watermark`` is -1 with an error. ``aborted_transactions`` is None unless the isolation
@@ -146,7 +146,7 @@ class FetchedPartition(Message):
     records: Records
 
 
-class FetchedTopic(Message):
+class FetchedTopic(ApiMessage):
     """The results for one topic; from version 13 on its id replaces its name."""
 
     topic: Annotated[String, Until(12)] = ""

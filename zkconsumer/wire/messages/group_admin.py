@@ -12,12 +12,12 @@ from typing import Annotated
 from zkconsumer.wire.absent import NO_OPERATIONS
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Bool,
     Bytes,
     Hint,
     Int16,
     Int32,
-    Message,
     NullableString,
     Since,
     String,
@@ -25,7 +25,7 @@ from zkconsumer.wire.schema import (
 )
 
 
-class DescribedMember(Message):
+class DescribedMember(ApiMessage):
     """A member; metadata and assignment are in the group's embedded protocol.
 
     Both are empty unless the group is stable.
@@ -39,7 +39,7 @@ class DescribedMember(Message):
     assignment: Bytes
 
 
-class DescribedGroup(Message):
+class DescribedGroup(ApiMessage):
     """A group; an unknown one has state ``Dead``.
 
     ``protocol`` is the chosen assignment strategy, "" if none is.
@@ -68,7 +68,7 @@ class DescribeGroupsRequest(Request[DescribeGroupsResponse]):
     include_authorized_operations: Annotated[Bool, Since(3)] = False
 
 
-class AssignedTopic(Message):
+class AssignedTopic(ApiMessage):
     """Partitions of one topic."""
 
     topic_id: Annotated[Uuid, Hint()]
@@ -76,13 +76,13 @@ class AssignedTopic(Message):
     partitions: tuple[Int32, ...]
 
 
-class MemberAssignment(Message):
+class MemberAssignment(ApiMessage):
     """The partitions that a member owns, or is to own."""
 
     topic_partitions: tuple[AssignedTopic, ...] = ()
 
 
-class ReconciledMember(Message):
+class ReconciledMember(ApiMessage):
     """A member; it gets its ``target_assignment`` once other members have revoked partitions."""
 
     member_id: String
@@ -97,7 +97,7 @@ class ReconciledMember(Message):
     target_assignment: MemberAssignment
 
 
-class ReconciledGroup(Message):
+class ReconciledGroup(ApiMessage):
     """A group; an unknown one, or one of another type, has error ``GROUP_ID_NOT_FOUND``."""
 
     error_code: Int16
@@ -125,7 +125,7 @@ class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponse]):
     include_authorized_operations: Bool = False
 
 
-class DeletedGroup(Message):
+class DeletedGroup(ApiMessage):
     """The result for one group: ``NON_EMPTY_GROUP`` if it has members."""
 
     group_id: String

@@ -17,13 +17,13 @@ from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Bool,
     Bytes,
     Hint,
     Int16,
     Int32,
     LenientString,
-    Message,
     NullableString,
     Since,
     String,
@@ -37,14 +37,14 @@ NO_MEMBER_ID = ""
 """The member id of a member that has not been assigned one."""
 
 
-class JoinGroupProtocol(Message):
+class JoinGroupProtocol(ApiMessage):
     """An assignment strategy that the member supports, and its subscription for that strategy."""
 
     name: String
     metadata: Bytes
 
 
-class JoinGroupMember(Message):
+class JoinGroupMember(ApiMessage):
     """A member as the leader receives it: with its metadata for the chosen strategy."""
 
     member_id: String
@@ -85,7 +85,7 @@ class JoinGroupRequest(Request[JoinGroupResponse]):
     reason: Annotated[NullableString, Since(8), Hint()] = None
 
 
-class SyncGroupAssignment(Message):
+class SyncGroupAssignment(ApiMessage):
     """One member's assignment, in the group's embedded protocol."""
 
     member_id: String
@@ -117,7 +117,7 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
     assignments: tuple[SyncGroupAssignment, ...] = ()
 
 
-class LeavingMember(Message):
+class LeavingMember(ApiMessage):
     """A member that leaves; a static one may be named by its instance id alone."""
 
     member_id: String
@@ -125,7 +125,7 @@ class LeavingMember(Message):
     reason: Annotated[NullableString, Since(5), Hint()] = None
 
 
-class LeftMember(Message):
+class LeftMember(ApiMessage):
     """The result for one member."""
 
     member_id: String

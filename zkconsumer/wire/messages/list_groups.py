@@ -7,10 +7,10 @@ Source: Kafka 0.9.0.1 and 3.9, ``ListGroupsRequest`` and ``ListGroupsResponse``.
 from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Hint, Int16, Int32, Message, Since, String
+from zkconsumer.wire.schema import ApiMessage, Hint, Int16, Int32, Since, String
 
 
-class ListedGroup(Message):
+class ListedGroup(ApiMessage):
     """A group; ``protocol_type`` is "" for one that only stores offsets."""
 
     group_id: String

@@ -12,7 +12,7 @@ from typing import Annotated
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Hint, Int8, Int16, Int32, Int64, Message, Since, String, Until
+from zkconsumer.wire.schema import ApiMessage, Hint, Int8, Int16, Int32, Int64, Since, String, Until
 
 LATEST_TIMESTAMP = -1
 """Requests the offset up to which consumers may read."""
@@ -24,7 +24,7 @@ MAX_TIMESTAMP = -3
 """Requests the record with the largest timestamp (from version 7 on)."""
 
 
-class ListOffsetsPartition(Message):
+class ListOffsetsPartition(ApiMessage):
     """One partition; ``timestamp`` in ms since the epoch, or a special one (see above)."""
 
     partition: Int32
@@ -33,14 +33,14 @@ class ListOffsetsPartition(Message):
     max_offsets: Annotated[Int32, Until(0)] = 1
 
 
-class ListOffsetsTopic(Message):
+class ListOffsetsTopic(ApiMessage):
     """The requested partitions of one topic."""
 
     topic: String
     partitions: tuple[ListOffsetsPartition, ...]
 
 
-class ListedPartition(Message):
+class ListedPartition(ApiMessage):
     """The offsets of one partition, the largest first; from version 1 on a single offset."""
 
     partition: Int32
@@ -51,7 +51,7 @@ class ListedPartition(Message):
     leader_epoch: Annotated[Int32, Since(4)] = NO_EPOCH
 
 
-class ListedTopic(Message):
+class ListedTopic(ApiMessage):
     """The results for one topic."""
 
     topic: String

@@ -11,11 +11,11 @@ from typing import Annotated
 from zkconsumer.wire.absent import NO_EPOCH, NO_OPERATIONS, NO_TOPIC_ID
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Bool,
     Int16,
     Int32,
     LenientString,
-    Message,
     NullableString,
     NullSince,
     Since,
@@ -26,7 +26,7 @@ from zkconsumer.wire.schema import (
 )
 
 
-class MetadataBroker(Message):
+class MetadataBroker(ApiMessage):
     """A live broker."""
 
     id: Int32
@@ -35,7 +35,7 @@ class MetadataBroker(Message):
     rack: Annotated[NullableString, Since(1)] = None
 
 
-class PartitionMetadata(Message):
+class PartitionMetadata(ApiMessage):
     """One partition: ``leader`` may be -1; before version 5, dead replicas are omitted (error 9).
 
     From version 5 on ``offline_replicas`` lists them.
@@ -50,7 +50,7 @@ class PartitionMetadata(Message):
     offline_replicas: Annotated[tuple[Int32, ...], Since(5)] = ()
 
 
-class TopicMetadata(Message):
+class TopicMetadata(ApiMessage):
     """One topic; its partitions come in no particular order."""
 
     error_code: Int16
@@ -72,7 +72,7 @@ class MetadataResponse(Response, api=APIS[ApiKey.METADATA]):
     authorized_operations: Annotated[Int32, Since(8), Until(10)] = NO_OPERATIONS
 
 
-class MetadataRequestTopic(Message):
+class MetadataRequestTopic(ApiMessage):
     """A topic in a request, by name (versions with topic ids allow an id instead)."""
 
     topic_id: Annotated[Uuid, Since(10)] = NO_TOPIC_ID

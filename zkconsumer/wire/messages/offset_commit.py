@@ -10,12 +10,12 @@ from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Hint,
     Int16,
     Int32,
     Int64,
     LenientString,
-    Message,
     NullableString,
     Since,
     String,
@@ -28,7 +28,7 @@ BROKERS_RETENTION = -1
 """The retention time of the broker's ``offsets.retention.minutes``."""
 
 
-class OffsetCommitPartition(Message):
+class OffsetCommitPartition(ApiMessage):
     """One offset to commit: the next to read; a ``timestamp`` of -1 is the broker's current time.
 
     ``leader_epoch`` is that of the last record read, -1 if unknown.
@@ -41,21 +41,21 @@ class OffsetCommitPartition(Message):
     metadata: LenientString = ""
 
 
-class OffsetCommitTopic(Message):
+class OffsetCommitTopic(ApiMessage):
     """The offsets of one topic."""
 
     topic: String
     partitions: tuple[OffsetCommitPartition, ...]
 
 
-class CommittedPartition(Message):
+class CommittedPartition(ApiMessage):
     """The result for one partition."""
 
     partition: Int32
     error_code: Int16
 
 
-class CommittedTopic(Message):
+class CommittedTopic(ApiMessage):
     """The results for one topic."""
 
     topic: String

@@ -11,12 +11,12 @@ from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Bool,
     Int16,
     Int32,
     Int64,
     LenientString,
-    Message,
     NullSince,
     Since,
     String,
@@ -25,14 +25,14 @@ from zkconsumer.wire.schema import (
 OFFSET_FETCH = APIS[ApiKey.OFFSET_FETCH]
 
 
-class OffsetFetchTopic(Message):
+class OffsetFetchTopic(ApiMessage):
     """The partitions of one topic to look up."""
 
     topic: String
     partitions: tuple[Int32, ...]
 
 
-class OffsetFetchedPartition(Message):
+class OffsetFetchedPartition(ApiMessage):
     """One committed offset: the next to read, -1 if none is stored."""
 
     partition: Int32
@@ -42,7 +42,7 @@ class OffsetFetchedPartition(Message):
     error_code: Int16
 
 
-class OffsetFetchedTopic(Message):
+class OffsetFetchedTopic(ApiMessage):
     """The committed offsets of one topic."""
 
     topic: String

@@ -9,13 +9,13 @@ from typing import Annotated
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
-from zkconsumer.wire.schema import Hint, Int16, Int32, Int64, Message, Since, String
+from zkconsumer.wire.schema import ApiMessage, Hint, Int16, Int32, Int64, Since, String
 
 FIRST_VERSION_FOR_CONSUMERS = 3
 """Older versions require permissions that a consumer does not have."""
 
 
-class EpochPartition(Message):
+class EpochPartition(ApiMessage):
     """One partition: the epoch of the last record read, and the leader epoch that we know."""
 
     partition: Int32
@@ -23,14 +23,14 @@ class EpochPartition(Message):
     leader_epoch: Int32
 
 
-class EpochTopic(Message):
+class EpochTopic(ApiMessage):
     """The requested partitions of one topic."""
 
     topic: String
     partitions: tuple[EpochPartition, ...]
 
 
-class EpochEndOffset(Message):
+class EpochEndOffset(ApiMessage):
     """The largest epoch not above the requested one, and its end offset.
 
     Both are -1 if the leader has no such epoch.
@@ -42,7 +42,7 @@ class EpochEndOffset(Message):
     end_offset: Int64
 
 
-class EpochEndTopic(Message):
+class EpochEndTopic(ApiMessage):
     """The results for one topic."""
 
     topic: String

@@ -13,10 +13,10 @@ from typing import Annotated
 
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Int16,
     Int32,
     Int64,
-    Message,
     NullableString,
     RecordsToSend,
     Since,
@@ -35,28 +35,28 @@ FIRST_WITH_ZSTD = 7
 """The first version with batches compressed by zstd."""
 
 
-class ProducePartition(Message):
+class ProducePartition(ApiMessage):
     """The record set for one partition; its offsets are ignored. Decoded, a view into the frame."""
 
     partition: Int32
     records: RecordsToSend
 
 
-class ProduceTopic(Message):
+class ProduceTopic(ApiMessage):
     """The record sets of one topic."""
 
     topic: String
     partitions: tuple[ProducePartition, ...]
 
 
-class RefusedRecord(Message):
+class RefusedRecord(ApiMessage):
     """A record, by its index, for which the broker refused the batch."""
 
     batch_index: Int32
     batch_index_error_message: NullableString = None
 
 
-class ProducedPartition(Message):
+class ProducedPartition(ApiMessage):
     """The result for one record set: the offset of its first record, -1 with an error."""
 
     partition: Int32
@@ -68,7 +68,7 @@ class ProducedPartition(Message):
     error_message: Annotated[NullableString, Since(8)] = None
 
 
-class ProducedTopic(Message):
+class ProducedTopic(ApiMessage):
     """The results for one topic."""
 
     topic: String

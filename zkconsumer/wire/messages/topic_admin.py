@@ -15,11 +15,11 @@ from typing import Annotated
 from zkconsumer.wire.absent import NO_TOPIC_ID
 from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
+    ApiMessage,
     Bool,
     Int8,
     Int16,
     Int32,
-    Message,
     NullableString,
     NullSince,
     Since,
@@ -41,21 +41,21 @@ DELETE = 1
 """Its operations."""
 
 
-class ReplicaAssignment(Message):
+class ReplicaAssignment(ApiMessage):
     """The brokers of a partition's replicas, the preferred leader first."""
 
     partition: Int32
     broker_ids: tuple[Int32, ...]
 
 
-class TopicSetting(Message):
+class TopicSetting(ApiMessage):
     """A topic-level configuration entry."""
 
     name: String
     value: NullableString
 
 
-class NewTopic(Message):
+class NewTopic(ApiMessage):
     """A topic to create; both numbers must be -1 if ``assignments`` is set."""
 
     name: String
@@ -65,7 +65,7 @@ class NewTopic(Message):
     configs: tuple[TopicSetting, ...] = ()
 
 
-class CreatedSetting(Message):
+class CreatedSetting(ApiMessage):
     """A configuration entry of a created topic, and its source."""
 
     name: String
@@ -75,7 +75,7 @@ class CreatedSetting(Message):
     is_sensitive: Bool
 
 
-class CreatedTopic(Message):
+class CreatedTopic(ApiMessage):
     """The result of creating one topic."""
 
     name: String
@@ -103,7 +103,7 @@ class CreateTopicsRequest(Request[CreateTopicsResponse]):
     validate_only: Annotated[Bool, Since(1)] = False
 
 
-class DeletedTopic(Message):
+class DeletedTopic(ApiMessage):
     """The result of deleting one topic."""
 
     name: String
@@ -125,13 +125,13 @@ class DeleteTopicsRequest(Request[DeleteTopicsResponse]):
     timeout_ms: Int32
 
 
-class PartitionReplicas(Message):
+class PartitionReplicas(ApiMessage):
     """The brokers of a new partition's replicas, the preferred leader first."""
 
     broker_ids: tuple[Int32, ...]
 
 
-class GrowingTopic(Message):
+class GrowingTopic(ApiMessage):
     """A topic and its new total of partitions; without assignments the broker places them."""
 
     name: String
@@ -139,7 +139,7 @@ class GrowingTopic(Message):
     assignments: tuple[PartitionReplicas, ...] | None = None
 
 
-class GrownTopic(Message):
+class GrownTopic(ApiMessage):
     """The result for one topic."""
 
     name: String
@@ -162,7 +162,7 @@ class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
     validate_only: Bool = False
 
 
-class AlteredSetting(Message):
+class AlteredSetting(ApiMessage):
     """A setting, and the operation on it."""
 
     name: String
@@ -170,7 +170,7 @@ class AlteredSetting(Message):
     value: NullableString
 
 
-class AlteredResource(Message):
+class AlteredResource(ApiMessage):
     """A topic or a broker, and its changes."""
 
     resource_type: Int8
@@ -178,7 +178,7 @@ class AlteredResource(Message):
     configs: tuple[AlteredSetting, ...]
 
 
-class AlterationResult(Message):
+class AlterationResult(ApiMessage):
     """The result for one resource."""
 
     error_code: Int16

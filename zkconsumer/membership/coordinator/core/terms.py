@@ -12,7 +12,7 @@ from zkconsumer.model import TopicPartition, numbers_by_topic
 from zkconsumer.wire.consumer_protocol import NO_GENERATION, TopicPartitions
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.schema import Hint, Int32, Message, Since
+from zkconsumer.wire.schema import ApiMessage, Hint, Int32, Since
 from zkconsumer.wire.tagged import Pieces
 from zkconsumer.wire.writer import writer_of
 
@@ -37,14 +37,14 @@ class GroupTerms:
         return f"group {self.group_id}"
 
 
-class _StickyData(Message):
+class _StickyData(ApiMessage):
     """The user data of ``sticky``; version 0 had no generation. It carries no version number."""
 
     previous_assignment: tuple[TopicPartitions, ...]
     generation: Annotated[Int32, Since(1), Hint()] = NO_GENERATION
 
 
-class _CooperativeData(Message):
+class _CooperativeData(ApiMessage):
     """The user data of ``cooperative-sticky``, for leaders that read no generation elsewhere."""
 
     generation: Int32
@@ -100,13 +100,13 @@ def changed(before: Mapping[str, tuple[int, ...]], now: Mapping[str, tuple[int, 
     return any(before.get(topic, ()) != numbers for topic, numbers in now.items())
 
 
-def _encode(message: Message, version: int) -> bytes:
+def _encode(message: ApiMessage, version: int) -> bytes:
     pieces: Pieces = []
     writer_of(type(message), version)(message, pieces)
     return b"".join(pieces)
 
 
-def _decode(kind: type[Message], data: bytes | memoryview | None, version: int) -> Any:
+def _decode(kind: type[ApiMessage], data: bytes | memoryview | None, version: int) -> Any:
     """Decode other members' bytes; None if unreadable."""
     try:
         return reader_of(kind, version)(memoryview(data or b"").cast("B"), 0)[0]
