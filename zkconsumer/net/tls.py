@@ -184,16 +184,28 @@ class TlsTransport:
         deadline_ms = self._clock.now_ms() + self._timeout_ms
         while True:
             self._require_open()
-            with self._mapped():
-                try:
-                    # With a buffer, ``read`` returns the number of bytes.
-                    return self._tls.read(len(buffer), buffer)  # type: ignore[return-value]
-                except ssl.SSLWantReadError:
-                    pass
-                except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
-                    return 0
+            count = self._decrypt(buffer)
+            if count is not None:
+                return count
             self._flush()
             self._receive_more(deadline_ms)
+
+    def _decrypt(self, buffer: memoryview) -> int | None:
+        """Decrypt what has arrived, a record at a time; return None if no record is whole."""
+        filled = 0
+        with self._mapped():
+            try:
+                while filled < len(buffer):
+                    filled += self._read_record(buffer[filled:])
+            except ssl.SSLWantReadError:
+                return filled or None
+            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                pass
+        return filled
+
+    def _read_record(self, buffer: memoryview) -> int:
+        # With a buffer, ``read`` returns the number of bytes.
+        return self._tls.read(len(buffer), buffer)  # type: ignore[return-value]
 
     def close(self) -> None:
         """See ``Transport``."""

@@ -91,6 +91,29 @@ def test_a_peer_that_requires_a_client_certificate_refuses_us_without_one(
         check_echo(transport_to(refusing, context, HOST))
 
 
+def test_one_receive_decrypts_all_that_has_arrived(certificates: Certificates) -> None:
+    """A record of TLS has 16 KiB at most: a large response is not received by records."""
+    scripted = ScriptedPeer()
+    transport = transport_to(
+        TlsPeer(scripted, server_context(certificates)),
+        context_of(TlsSettings(cafile=certificates.authority)),
+        HOST,
+    )
+    transport.handshake(timeout_ms=LONG_MS)
+    transport.set_timeout_ms(LONG_MS)
+    sent = bytes(range(256)) * 400
+    scripted.write(sent)
+    buffer = memoryview(bytearray(1 << 20))
+    sizes: list[int] = []
+    while sum(sizes) < len(sent):
+        sizes.append(transport.receive_into(buffer[sum(sizes) :]))
+    assert buffer[: len(sent)] == sent
+    assert max(sizes) > 1 << 14
+    scripted.finish()
+    assert transport.receive_into(buffer) == 0
+    transport.close()
+
+
 def test_peers_without_tls_are_recognized(certificates: Certificates) -> None:
     """A peer with another protocol differs from one that closes, which may work later."""
     context = context_of(TlsSettings(cafile=certificates.authority))
