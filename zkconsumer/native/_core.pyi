@@ -24,6 +24,19 @@ FULL: Final[int]
 REFUSED: Final[int]
 """The entry at the position is not sound, or not for the native core to judge."""
 
+def receive_into(descriptor: int, buffer: memoryview, *, timeout_ms: int) -> int:
+    """Receive from a socket into a buffer, without the GIL, until it is full or nothing more comes.
+
+    Returns:
+        The number of bytes, at least 1; fewer than the buffer holds if the stream has ended, at the
+        time-out, or if nothing has followed for a moment. 0: the stream has ended, or the buffer is
+        empty.
+
+    Raises:
+        TimeoutError: nothing came in time.
+        OSError: the connection failed.
+    """
+
 @final
 class FrameBuffer:
     """Hold memory for a frame of ``size`` bytes, writable, its content undefined.

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from zkconsumer.net.transport import Transport
+from zkconsumer.net.transport import HasDescriptor, Transport
 
 if TYPE_CHECKING:
     from zkconsumer.native import _core
@@ -11,7 +11,7 @@ _READ_BYTES: Final = 1 << 23
 """The most memory allocated for an announced length; beyond, the buffer grows as bytes arrive."""
 
 _LARGE_BYTES: Final = 1 << 19
-"""From this size on buffers are worth reusing."""
+"""From this size on buffers are worth reusing, and bytes come in many pieces."""
 
 
 class IncomingFrame:
@@ -36,8 +36,11 @@ class IncomingFrame:
         if self._filled == len(self._buffer):
             assert isinstance(self._buffer, bytearray)
             self._buffer.extend(bytes(min(self._size - self._filled, len(self._buffer))))
-        with memoryview(self._buffer) as view:
-            count = transport.receive_into(view[self._filled :])
+        with memoryview(self._buffer) as view, view[self._filled :] as rest:
+            if len(rest) >= _LARGE_BYTES and isinstance(transport, HasDescriptor):
+                count = transport.receive_expected(rest)
+            else:
+                count = transport.receive_into(rest)
         self._filled += count
         return count
 

@@ -35,10 +35,17 @@ class Transport(Protocol):
 
 @runtime_checkable
 class HasDescriptor(Protocol):
-    """A transport whose descriptor can be delegated; ``TcpTransport`` is one."""
+    """A transport whose descriptor native code can use; ``TcpTransport`` is one."""
 
     def delegate(self) -> AbstractContextManager[int]:
         """Return a context manager that yields the descriptor and keeps it valid."""
+        ...
+
+    def receive_expected(self, buffer: memoryview) -> int:
+        """Receive into a large buffer that the peer is about to fill, in as few steps as possible.
+
+        Like ``receive_into``, but after the first bytes it waits for more, for a moment.
+        """
         ...
 
 

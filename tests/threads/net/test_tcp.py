@@ -1,7 +1,9 @@
 """How TCP sockets are configured, used and closed."""
 
 import contextlib
+import signal
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import wait_until
-from zkconsumer.errors import ConnectFailed, ConnectionLost
+from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut
 from zkconsumer.net.tcp import TcpConnector, TcpTransport
 from zkconsumer.scope import ThreadScope
 
@@ -155,3 +157,136 @@ def test_stopping_ends_a_connect_that_hangs() -> None:
         assert "closed by us" in str(failures[0])
         with pytest.raises(ConnectFailed, match="closed by us"):
             connector.connect(*server.getsockname(), timeout_ms=LONG_MS)
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[TcpTransport, socket.socket]]:
+    """A connected transport, and its peer's socket."""
+    own, peer = socket.socketpair()
+    transport = TcpTransport(own, "peer:9092")
+    transport.set_timeout_ms(LONG_MS)
+    with peer:
+        yield transport, peer
+    transport.close()
+
+
+def expect(transport: TcpTransport, size: int) -> bytes:
+    """Receive what the peer is about to send, up to a size, until nothing more comes."""
+    received = bytearray()
+    while len(received) < size:
+        buffer = bytearray(size - len(received))
+        count = transport.receive_expected(memoryview(buffer))
+        received += buffer[:count]
+        if not count:
+            break
+    return bytes(received)
+
+
+def test_expected_bytes_arrive_in_order_and_no_more_of_them(
+    pair: tuple[TcpTransport, socket.socket],
+) -> None:
+    """More than the system buffers arrives whole, and what follows it stays there."""
+    transport, peer = pair
+    data = bytes(range(256)) * (4 << 12)
+    scope = ThreadScope("test")
+    scope.spawn("send", lambda: peer.sendall(data + b"next"), stop=peer.close)
+    assert expect(transport, len(data)) == data
+    assert expect(transport, len(b"next")) == b"next"
+    assert scope.close(LONG_MS) == []
+
+
+def test_a_part_of_what_is_expected_is_reported(pair: tuple[TcpTransport, socket.socket]) -> None:
+    """A caller learns that bytes arrive though the rest does not come; then time is up."""
+    transport, peer = pair
+    peer.sendall(b"part")
+    buffer = bytearray(1 << 20)
+    assert transport.receive_expected(memoryview(buffer)) == len(b"part")
+    assert buffer[:4] == b"part"
+    transport.set_timeout_ms(30)
+    with pytest.raises(RequestTimedOut, match="peer:9092: no response in time"):
+        transport.receive_expected(memoryview(buffer))
+
+
+def test_bytes_that_trickle_in_do_not_outlast_the_timeout(
+    pair: tuple[TcpTransport, socket.socket],
+) -> None:
+    """A peer that sends a byte now and then keeps a receive no longer than its time-out."""
+    transport, peer = pair
+    transport.set_timeout_ms(60)
+    stopping = threading.Event()
+
+    def trickle() -> None:
+        while not stopping.wait(0.001):
+            peer.sendall(b"x")
+
+    scope = ThreadScope("test")
+    scope.spawn("trickle", trickle, stop=stopping.set)
+    count = transport.receive_expected(memoryview(bytearray(1 << 24)))
+    assert 0 < count < 1 << 20
+    assert scope.close(LONG_MS) == []
+
+
+def test_the_end_of_the_stream_after_a_part(pair: tuple[TcpTransport, socket.socket]) -> None:
+    """What came before the end is returned first."""
+    transport, peer = pair
+    peer.sendall(b"bye")
+    peer.shutdown(socket.SHUT_WR)
+    assert expect(transport, 1 << 20) == b"bye"
+
+
+def test_a_connection_that_is_reset() -> None:
+    """The error names the address, and what the system said."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        transport = TcpConnector().connect(*server.getsockname(), timeout_ms=LONG_MS)
+        accepted, _ = server.accept()
+        # An end without lingering is a reset.
+        accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        accepted.close()
+        with pytest.raises(ConnectionLost, match=f"{transport.address}: .*reset"):
+            transport.receive_expected(memoryview(bytearray(1)))
+        transport.close()
+
+
+def test_close_wakes_a_receive_of_what_is_expected(
+    pair: tuple[TcpTransport, socket.socket],
+) -> None:
+    """Closing from another thread ends it with ConnectionLost, as any receive."""
+    transport, _ = pair
+    scope = ThreadScope("test")
+
+    def block() -> None:
+        transport.receive_expected(memoryview(bytearray(1)))
+
+    scope.spawn("receive", block, stop=transport.close)
+    wait_until(lambda: transport._in_use, what="the receive")
+    assert scope.close(LONG_MS) == []
+    error = scope.first_error()
+    assert isinstance(error, ConnectionLost)
+    assert "closed by us" in str(error)
+
+
+def test_a_signal_handler_may_end_a_receive_of_what_is_expected(
+    pair: tuple[TcpTransport, socket.socket],
+) -> None:
+    """Ctrl-C ends a wait for a broker; a handler that returns does not."""
+    transport, peer = pair
+    handled: list[int] = []
+
+    class Interrupted(Exception):
+        """What the handler raises, as Ctrl-C would."""
+
+    def handle(number: int, _frame: object) -> None:
+        handled.append(number)
+        if len(handled) == 2:
+            raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    try:
+        with pytest.raises(Interrupted):
+            transport.receive_expected(memoryview(bytearray(1)))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    peer.sendall(b"x")
+    assert expect(transport, 1) == b"x"
