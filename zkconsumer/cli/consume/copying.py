@@ -30,6 +30,7 @@ class Copier:
     Attributes:
         count: the number of wholly written messages.
         cursor: the state of the message being copied.
+        message: that message; None before the first.
     """
 
     def __init__(self, formatter: Formatter, write: Callable[[bytes], None]) -> None:
@@ -37,6 +38,7 @@ class Copier:
         self._write = write
         self.count = 0
         self.cursor = CurrentMessage.WRITTEN
+        self.message: Message | None = None
 
     def pending(self) -> int | None:
         """Return the number, from 0 on, of a partly written message; None if there is none."""
@@ -46,7 +48,7 @@ class Copier:
         """Copy up to ``limit`` messages; pass on exceptions of the iterator and the output."""
         while limit is None or self.count < limit:
             self.cursor = CurrentMessage.ASKING
-            message = next(messages, None)
+            self.message = message = next(messages, None)
             if message is None:
                 return
             self.cursor = CurrentMessage.HOLDING
