@@ -3,15 +3,15 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.interrupting import Interrupted
-from tests.unit.cli.test_format import Printed
+from tests.unit.cli.test_format import message_of
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
-from zkconsumer.cli.consume.format import TextFormat
+from zkconsumer.cli.consume.format import Message, TextFormat
 
 
-def messages(count: int, *, then: BaseException | None = None) -> Iterator[Printed]:
+def messages(count: int, *, then: BaseException | None = None) -> Iterator[Message]:
     """Yield ``count`` messages and then end, or raise an error."""
     for number in range(count):
-        yield Printed(raw_value=b"%d" % number, offset=number)
+        yield message_of(raw_value=b"%d" % number, offset=number)
     if then is not None:
         raise then
 

@@ -20,6 +20,7 @@ from zkconsumer.cli.replay.ranges import plan_replay
 from zkconsumer.cli.replay.replaying import Replay
 from zkconsumer.cli.signals import StopRequested
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.wire.api import ApiKey
 
 OTHER = TopicPartition("t", 1)
@@ -262,10 +263,7 @@ def test_a_cluster_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_base64_output_holds_any_bytes() -> None:
     """Null and empty values differ."""
-    message = SimpleNamespace(
-        topic="t", partition=1, offset=2, timestamp=-1, raw_key=b"", raw_value=b"\xff\n"
-    )
-    line = base64_line(message)
+    line = base64_line(MessageAndMetadata(OTHER, Record(2, b"", b"\xff\n"), None, None))
     assert line.endswith(b"\n")
     assert json.loads(line) == {
         "topic": "t",
@@ -275,6 +273,6 @@ def test_base64_output_holds_any_bytes() -> None:
         "key": "",
         "value": "/wo=",
     }
-    message.raw_key, message.raw_value, message.timestamp = None, None, 5
-    assert json.loads(base64_line(message))["key"] is None
+    empty = MessageAndMetadata(OTHER, Record(2, None, None, 5), None, None)
+    assert json.loads(base64_line(empty))["key"] is None
     assert Record(0, None, None).value is None

@@ -8,44 +8,15 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self, TypeAlias
 
+from zkconsumer.browse.message import SeenMessage
 from zkconsumer.errors import ConfigError
+from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.streams.message import MessageAndMetadata
 
-
-class Message(Protocol):
-    """The fields of a message that formatters use."""
-
-    @property
-    def topic(self) -> str:
-        """The name of its topic."""
-        ...
-
-    @property
-    def partition(self) -> int:
-        """The number of its partition."""
-        ...
-
-    @property
-    def offset(self) -> int:
-        """Its offset in the log."""
-        ...
-
-    @property
-    def timestamp(self) -> int:
-        """Its time in ms since the epoch, -1 if the log has none."""
-        ...
-
-    @property
-    def raw_key(self) -> bytes | None:
-        """The bytes of its key."""
-        ...
-
-    @property
-    def raw_value(self) -> bytes | None:
-        """The bytes of its value."""
-        ...
-
+Message: TypeAlias = MessageAndMetadata[bytes, bytes] | ConsumerRecord | SeenMessage
+"""A message of a stream, of a poll, or of a query; formatters print its bytes."""
 
 Formatter = Callable[[Message], bytes]
 """Returns the bytes to print for a message, its line end included."""

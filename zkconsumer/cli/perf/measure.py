@@ -3,18 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
 
+from zkconsumer.cli.consume.format import Message
 from zkconsumer.cli.formats.performance import PerfCount
-
-
-class HasValue(Protocol):
-    """A message of either consumer."""
-
-    @property
-    def value(self) -> bytes | None:
-        """The bytes of its value."""
-        ...
 
 
 class End(StrEnum):
@@ -83,7 +74,7 @@ class StreamTally:
         """The counts so far."""
         return PerfCount(byte_count=self.byte_count, message_count=self.message_count)
 
-    def take(self, messages: Sequence[HasValue]) -> None:
+    def take(self, messages: Sequence[Message]) -> None:
         """Count messages that were just received, up to the limit."""
         at = 0
         if self._limit is not None:
@@ -92,7 +83,7 @@ class StreamTally:
             room = self._interval - self.message_count % self._interval
             part = messages[at : at + room]
             at += len(part)
-            self.byte_count += sum(len(measured.value or b"") for measured in part)
+            self.byte_count += sum(len(measured.raw_value or b"") for measured in part)
             self.message_count += len(part)
             self.last_ms = self._now_ms()
             if len(part) == room:

@@ -6,9 +6,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import client_of, open_store, require_brokers, require_zookeeper
+from zkconsumer.cli.consume.format import Message
 from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.cli.log_lookup import log_ranges
-from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
 from zkconsumer.config import ConsumerConfig
@@ -23,7 +23,7 @@ from zkconsumer.net.security import security_in
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
-Lists = Iterator[Sequence[HasValue]]
+Lists = Iterator[Sequence[Message]]
 """Lists of messages, possibly empty, until the time-out or a stop."""
 
 _MAX_RECORDS = 500

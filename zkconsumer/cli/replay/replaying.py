@@ -3,30 +3,20 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
-from zkconsumer.cli.consume.format import Formatter
+from zkconsumer.cli.consume.format import Formatter, Message
 from zkconsumer.cli.progress import Advance
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.fetch.range_reader import LostRange, RangePart, RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.streams.message import MessageAndMetadata
 
 Write = Callable[[bytes], object]
 
 _PART_BYTES: Final = 1 << 20
 """The approximate size of a write; progress and signals are handled between two writes."""
-
-
-class ReplayedMessage(NamedTuple):
-    """A message in the form that formatters need."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    raw_key: bytes | None
-    raw_value: bytes | None
 
 
 class Replay:
@@ -112,19 +102,16 @@ class Replay:
         self._empty += max(0, behind - before - message_count)
         return max(0, behind - before)
 
-    def _parts(self, range_: OffsetRange) -> Iterator[tuple[list[ReplayedMessage], int]]:
+    def _parts(self, range_: OffsetRange) -> Iterator[tuple[list[Message], int]]:
         """Yield the messages of each part, and the offset after it."""
-        topic, partition = range_.topic_partition
+        tp = range_.topic_partition
         with closing(self._reader.read(range_)) as parts:
             for part in parts:
                 if isinstance(part, RangePart):
-                    messages = [
-                        ReplayedMessage(
-                            topic, partition, row.offset, row.timestamp, row.key, row.value
-                        )
-                        for row in part.records()
-                    ]
-                    yield messages, part.next_offset
+                    yield (
+                        [MessageAndMetadata(tp, row, None, None) for row in part.records()],
+                        part.next_offset,
+                    )
                 else:
                     # ``_pass`` will count these as empty, but they are lost.
                     self._lost.append(part)

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 import pytest
 
 from tests.fakes.fake_terminal import FakeTerminal
-from tests.unit.cli.perf.test_measure import Value
-from zkconsumer.cli.perf.measure import End, HasValue, Interval, Measurement
+from tests.unit.cli.perf.test_measure import message_of
+from zkconsumer.cli.consume.format import Message
+from zkconsumer.cli.perf.measure import End, Interval, Measurement
 from zkconsumer.cli.perf.measuring import PerfLimits, measure, rate_text
 from zkconsumer.cli.perf.sources import Lists, PerfSource
 from zkconsumer.cli.progress import RewrittenLine
@@ -24,7 +25,7 @@ class Endless(PerfSource):
         streams: lists of messages; a None waits until the source is stopped.
     """
 
-    def __init__(self, *streams: Sequence[Sequence[HasValue] | Exception | None]) -> None:
+    def __init__(self, *streams: Sequence[Sequence[Message] | Exception | None]) -> None:
         self._stopped: Mailbox[None] = Mailbox()
         self.streams = [self._lists(stream) for stream in streams]
         self.opened, self.closed = 0, 0
@@ -49,7 +50,7 @@ class Endless(PerfSource):
         finally:
             self.closed += 1
 
-    def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
+    def _lists(self, stream: Sequence[Sequence[Message] | Exception | None]) -> Lists:
         for batch in stream:
             if isinstance(batch, Exception):
                 raise batch
@@ -59,7 +60,7 @@ class Endless(PerfSource):
             yield batch
 
 
-FIVE = [Value(b"12345")] * 5
+FIVE = [message_of(b"12345")] * 5
 
 
 def run(
@@ -79,7 +80,7 @@ def run(
 
 
 @pytest.mark.parametrize("messages", [[], FIVE])
-def test_partitions_that_can_not_be_read_are_reported(messages: list[Value]) -> None:
+def test_partitions_that_can_not_be_read_are_reported(messages: list[Message]) -> None:
     """If nothing was read it is an error; otherwise the result names the reason."""
     source = Endless([messages], [])
     source.unreadable = ConnectionLost("no leader")
@@ -121,7 +122,7 @@ def test_waiting_at_the_end_is_not_measured() -> None:
     """Time after the last message counts neither as elapsed nor as a second of the rate."""
 
     class Late(Endless):
-        def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
+        def _lists(self, stream: Sequence[Sequence[Message] | Exception | None]) -> Lists:
             yield from super()._lists(stream)
             self._stopped.get(1_300)
 
@@ -150,7 +151,7 @@ def test_a_signal_ends_all_streams() -> None:
     stop = WithoutSignals()
 
     class Signalled(Endless):
-        def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
+        def _lists(self, stream: Sequence[Sequence[Message] | Exception | None]) -> Lists:
             yield FIVE
             assert stop.wake is not None
             stop.wake()

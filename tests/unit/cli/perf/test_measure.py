@@ -1,12 +1,12 @@
 """Counts, intervals and rates of the messages that were read."""
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zkconsumer.cli.consume.format import Message
 from zkconsumer.cli.formats.performance import PerfCount, PerfStyle
 from zkconsumer.cli.perf.measure import (
     End,
@@ -18,15 +18,15 @@ from zkconsumer.cli.perf.measure import (
     percentile,
 )
 from zkconsumer.cli.perf.report import as_json, as_table, detail, scala_detail, scala_row
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.streams.message import MessageAndMetadata
 
 START_MS = 1_795_000_000_000
 
 
-@dataclass(frozen=True)
-class Value:
-    """A message of which only the value matters."""
-
-    value: bytes | None
+def message_of(value: bytes | None) -> Message:
+    """Build a message of which only the value matters."""
+    return MessageAndMetadata(TopicPartition("t", 0), Record(0, None, value), None, None)
 
 
 def tally(reports: list[Interval], *, limit: int | None = None, interval: int = 10) -> StreamTally:
@@ -49,7 +49,7 @@ def test_every_message_is_counted_once(
     reports: list[Interval] = []
     stream_tally = tally(reports, limit=limit, interval=interval)
     for batch in sizes:
-        stream_tally.take([Value(None if size is None else bytes(size)) for size in batch])
+        stream_tally.take([message_of(None if size is None else bytes(size)) for size in batch])
     every = [size or 0 for batch in sizes for size in batch][:limit]
     assert stream_tally.count == PerfCount(byte_count=sum(every), message_count=len(every))
     assert stream_tally.is_full == (limit is not None and len(every) == limit)
