@@ -8,6 +8,7 @@ import logging
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import replace
 
 from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.clock import Clock, SystemClock
@@ -21,12 +22,13 @@ from zkconsumer.net.listening import why_nothing_listens
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.properties_file import load_properties
-from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind, TopicStatus
+from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.broker_cluster import BrokerSource
 from zkconsumer.status.reading.deadline import Deadline, ReadingLimits
 from zkconsumer.status.reading.kept import CLUSTER_PARTS, registered_addresses
 from zkconsumer.status.reading.sessions import EnsembleSessions, Sessions
 from zkconsumer.status.reading.snapshot import SnapshotReader
+from zkconsumer.status.reading.values import ClusterRead
 from zkconsumer.status.reading.zookeeper_cluster import ZookeeperSource
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store
@@ -168,7 +170,7 @@ class CommandCluster:
             return self.snapshot([key.group_id for key in keys])
         return self._reader.read_groups(keys)
 
-    def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
+    def cluster(self) -> ClusterRead:
         """Return brokers and topics, ascending, from ZooKeeper alone: no broker is queried.
 
         Without ZooKeeper they are read from a broker.
@@ -184,7 +186,7 @@ class CommandCluster:
             )
         )
         read = source.read(Deadline(self.clock, self.timeout_ms))
-        return read.brokers, tuple(sorted(read.topics, key=lambda topic: topic.name))
+        return replace(read, topics=tuple(sorted(read.topics, key=lambda topic: topic.name)))
 
     def close(self) -> None:
         """Interrupt running reads; the store and the dialer stay open. Idempotent."""

@@ -2,34 +2,20 @@
 
 from collections.abc import Collection, Sequence
 
-from zkconsumer.cli.cluster_access import CommandCluster
 from zkconsumer.cli.exit_status import COULD_NOT
 from zkconsumer.cli.output import note
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
-from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.reading.kept import GROUPS_PART
-from zkconsumer.zk.live_brokers import why_no_brokers
+from zkconsumer.status.reading.values import ClusterRead
 
 _NEAREST = 5
 
 
-def settled(status: int, snapshot: ClusterSnapshot) -> int:
-    """Return the exit status of a command that showed a snapshot: not 0 without brokers."""
-    return status if status or snapshot.no_brokers is None else COULD_NOT
-
-
-def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) -> int:
-    """Return the exit status of a command that reads only brokers; print problems to stderr.
-
-    Raises:
-        RegistryError: ZooKeeper does not respond.
-    """
-    if brokers or access.zookeeper is None:
-        return 0
-    why = why_no_brokers(access.zookeeper, access.zookeeper_connect or "")
-    note(why)
-    return COULD_NOT
+def settled(status: int, shown: ClusterSnapshot | ClusterRead) -> int:
+    """Return the exit status of a command that showed a cluster: not 0 without brokers."""
+    return status if status or shown.no_brokers is None else COULD_NOT
 
 
 def print_failures(snapshot: ClusterSnapshot) -> None:

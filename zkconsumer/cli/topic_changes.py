@@ -246,7 +246,7 @@ class _Changer:
 
         def in_zookeeper(nodes: TopicNodes) -> None:
             present = len(self._partitions())
-            _, topics = self._access.cluster()
+            topics = self._access.cluster().topics
             found = next((topic for topic in topics if topic.name == self._topic), None)
             if found is None or not found.partitions:
                 problem = "it was deleted meanwhile" if found is None else found.problem

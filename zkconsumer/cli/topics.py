@@ -2,14 +2,14 @@
 
 import argparse
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.cli.actions import add_action, add_action_flags, chosen_action
 from zkconsumer.cli.cluster_access import open_cluster
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
-from zkconsumer.cli.cluster_responses import brokers_status
+from zkconsumer.cli.cluster_responses import settled
 from zkconsumer.cli.exit_status import COULD_NOT, NOT_WELL
 from zkconsumer.cli.formats.topic_command import (
     DescriptionFilter,
@@ -30,7 +30,8 @@ from zkconsumer.cli.tables import (
 )
 from zkconsumer.cli.topic_changes import CHANGES, add_change_arguments, change_topic
 from zkconsumer.errors import ConfigError
-from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
+from zkconsumer.status.model import PartitionStatus, TopicStatus
+from zkconsumer.status.reading.values import ClusterRead
 
 _ACTIONS: Final = ("list", "describe", "leaders", "under-replicated", *CHANGES)
 
@@ -67,18 +68,6 @@ _WELL: Final = {
 }
 _ROWS = ("TOPIC", ">PARTITION", ">LEADER", "REPLICAS", "IN SYNC", "NOTE")
 _LIST = ("TOPIC", ">PARTITIONS", ">REPLICAS", "SETTINGS", "NOTE")
-
-
-@dataclass(frozen=True, slots=True)
-class _Cluster:
-    """The brokers and topics of the cluster."""
-
-    brokers: tuple[BrokerStatus, ...]
-    topics: tuple[TopicStatus, ...]
-
-    @property
-    def live(self) -> frozenset[int]:
-        return frozenset(broker.broker.id for broker in self.brokers)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,22 +117,29 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(
                 f"{only.value} needs a --zookeeper: settings of topics are not read from brokers"
             )
-        brokers, topics = access.cluster()
-        status = brokers_status(access, brokers)
+        cluster = access.cluster()
+    if cluster.no_brokers is not None:
+        note(cluster.no_brokers)
     if wanted is not None:
-        topics = tuple(
-            topic for topic in topics if wanted.allows(topic.name, exclude_internal=False)
-        )
+        topics = [
+            topic for topic in cluster.topics if wanted.allows(topic.name, exclude_internal=False)
+        ]
+        cluster = replace(cluster, topics=tuple(topics))
         if not topics and args.format != "scala":
             # A misspelt name must not look like a healthy topic.
             raise ConfigError(
                 f"no topic matches {args.topic!r}, a Java regex for the whole name: 'topics list' "
                 "shows the existing ones"
             )
-    return _show(args.format, action, only, _Cluster(brokers, topics)) or status
+    return settled(_show(args.format, action, only, cluster), cluster)
 
 
-def _show(form: str, action: str, only: DescriptionFilter, cluster: _Cluster) -> int:
+def _live(cluster: ClusterRead) -> frozenset[int]:
+    """Return the ids of the registered brokers."""
+    return frozenset(broker.broker.id for broker in cluster.brokers)
+
+
+def _show(form: str, action: str, only: DescriptionFilter, cluster: ClusterRead) -> int:
     if form == "scala":
         return _print_scala(action, only, cluster)
     match action:
@@ -170,17 +166,17 @@ def _action(args: argparse.Namespace) -> tuple[str, DescriptionFilter]:
     return action, only
 
 
-def _print_scala(action: str, only: DescriptionFilter, cluster: _Cluster) -> int:
+def _print_scala(action: str, only: DescriptionFilter, cluster: ClusterRead) -> int:
     if action == "leaders":
         raise ConfigError("--format scala: the original has nothing like leaders")
     if action == "list":
         show_as_original(topic_list_text(cluster.topics))
     else:
-        show_as_original(describe_text(cluster.topics, live_brokers=cluster.live, only=only))
+        show_as_original(describe_text(cluster.topics, live_brokers=_live(cluster), only=only))
     return 0
 
 
-def _listed(cluster: _Cluster, form: str) -> str:
+def _listed(cluster: ClusterRead, form: str) -> str:
     if form == "json":
         return json_text({"topics": [_topic_json(topic) for topic in cluster.topics]})
     rows: list[list[Cell]] = [
@@ -189,7 +185,7 @@ def _listed(cluster: _Cluster, form: str) -> str:
             len(topic.partitions),
             max((len(partition.replicas) for partition in topic.partitions), default=0),
             _settings_text(topic),
-            _topic_note(topic, cluster.live),
+            _topic_note(topic, _live(cluster)),
         ]
         for topic in cluster.topics
     ]
@@ -216,21 +212,21 @@ def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
     return Painted("; ".join(notes), Colour.BAD if away or topic.problem else Colour.WARN)
 
 
-def _describe(cluster: _Cluster, only: DescriptionFilter, form: str) -> int:
+def _describe(cluster: ClusterRead, only: DescriptionFilter, form: str) -> int:
     shown = [
         (
             topic,
             [
                 partition
                 for partition in topic.partitions
-                if is_listed(partition, only, cluster.live)
+                if is_listed(partition, only, _live(cluster))
             ],
         )
         for topic in cluster.topics
         if only is not DescriptionFilter.OVERRIDDEN or topic.config
     ]
     if form == "json":
-        reported = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
+        reported = [_topic_json(topic, partitions, _live(cluster)) for topic, partitions in shown]
         narrow = only in _WELL
         topics = [topic for topic in reported if topic["partitions"] or not narrow]
         show(json_text({"topics": topics}))
@@ -238,7 +234,7 @@ def _describe(cluster: _Cluster, only: DescriptionFilter, form: str) -> int:
         print(_WELL[only])
     else:
         rows = [
-            row for topic, partitions in shown for row in _rows(topic, partitions, cluster.live)
+            row for topic, partitions in shown for row in _rows(topic, partitions, _live(cluster))
         ]
         show(table(_ROWS, rows))
     found = any(partitions for _, partitions in shown)

@@ -37,15 +37,13 @@ def test_brokers_without_zookeeper_are_enough(
     )
     try:
         snapshot = access.snapshot()
-        brokers, topics = access.cluster()
+        read = access.cluster()
         with pytest.raises(ConfigError, match="give --zookeeper"):
             _ = access.store
     finally:
         access.close()
-    assert ([broker.broker.id for broker in brokers], [topic.name for topic in topics]) == (
-        [0, 1],
-        ["t"],
-    )
+    assert [broker.broker.id for broker in read.brokers] == [0, 1]
+    assert [topic.name for topic in read.topics] == ["t"]
     assert snapshot.zookeeper == "none"
     print_unknown(snapshot, None)
     assert capsys.readouterr().err == ""
