@@ -55,20 +55,26 @@ def plans_text(reports: Sequence[OffsetStoreReport], roll_back_file: str | None 
     parts = []
     overall = state_of(reports)
     for report in reports:
-        plan, outcome = report.plan, report.outcome
-        failed = None if outcome is None else outcome.failed
+        plan = report.plan
+        failed = None if report.outcome is None else report.outcome.failed
         rows = [_row(move, plan, failed) for move in plan.plan.moves]
         shown = table(_COLUMNS, rows, coloured=False) if rows else ""
-        lines = [f"note: {text}" for text in plan.notes]
-        lines += [f"refused: {text}" for text in plan.plan.refusals]
-        if outcome is not None:
-            lines += [f"doubtful: {text}" for text in outcome.doubts]
-        lines.append(
-            f"group {report.group_id} in {report.storage.value}: {_summary(report, overall)}"
-        )
+        lines = [
+            *remarks(report),
+            f"group {report.group_id} in {report.storage.value}: {_summary(report, overall)}",
+        ]
         parts.append(shown + "".join(sentence(printable(line)) for line in lines))
     undo = sentence(f"--roll-back {roll_back_file} undoes it") if roll_back_file else ""
     return "\n".join(parts) + undo
+
+
+def remarks(report: OffsetStoreReport) -> list[str]:
+    """Return the notes, refusals and doubts, a line each."""
+    lines = [f"note: {text}" for text in report.plan.notes]
+    lines += [f"refused: {text}" for text in report.plan.plan.refusals]
+    if report.outcome is not None:
+        lines += [f"doubtful: {text}" for text in report.outcome.doubts]
+    return lines
 
 
 def plans_json(reports: Sequence[OffsetStoreReport], roll_back_file: str | None = None) -> str:

@@ -103,7 +103,7 @@ def finish(
         ):
             return REFUSED
         try:
-            with roll_back_file(args.roll_back_file, _roll_backs(cluster, reports)) as name:
+            with roll_back_file(args.roll_back_file, roll_backs(cluster, reports)) as name:
                 reports = write_all(jobs)
         except MigrationRefused as error:
             note(error)
@@ -121,9 +121,8 @@ def finish(
     return status
 
 
-def _roll_backs(
-    cluster: OffsetsCluster, reports: Sequence[OffsetStoreReport]
-) -> Sequence[RollBack]:
+def roll_backs(cluster: OffsetsCluster, reports: Sequence[OffsetStoreReport]) -> Sequence[RollBack]:
+    """Return what undoes the reports' plans, with the present time."""
     made_ms = cluster.now_ms()
     return [
         RollBack(

@@ -7,9 +7,10 @@ from dataclasses import replace
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.exit_status import REFUSED
 from zkconsumer.cli.files import read_text
+from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, state_of
 from zkconsumer.cli.numbers import whole_number
-from zkconsumer.cli.offsets.jobs import exit_status_of
-from zkconsumer.cli.offsets.migration_report import MigrationReport, as_json, as_text
+from zkconsumer.cli.offsets.jobs import exit_status_of, roll_backs
+from zkconsumer.cli.offsets.migration_report import as_json, as_text
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import note, show
@@ -22,7 +23,8 @@ from zkconsumer.offsets.migration.plan import (
     OffsetStorage,
     outside_the_log,
 )
-from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
+from zkconsumer.offsets.migration.roll_back import decode_roll_back
+from zkconsumer.offsets.planning import OffsetPlan
 
 DESCRIPTION = """\
 Copy the committed offsets of a consumer group from ZooKeeper to Kafka, or back, so that its next
@@ -100,25 +102,15 @@ def _migrate(args: argparse.Namespace) -> int:
             cluster.partitions,
         )
         plan = migration.plan(_request_of(args))
-        report = MigrationReport(
-            group_id=group_id,
-            source=args.source,
-            target=args.target,
-            plan=plan,
-            notes=tuple(outside_the_log(plan, cluster.logs(plan.expected))),
+        notes = tuple(outside_the_log(plan, cluster.logs(plan.expected)))
+        report = OffsetStoreReport(
+            group_id=group_id, storage=target, plan=OffsetPlan(plan=plan, notes=notes)
         )
         if args.dry_run or plan.refusals:
-            return _print(args, report)
-        back = RollBack(
-            group_id=group_id,
-            target=target,
-            zookeeper=cluster.zookeeper,
-            made_ms=cluster.now_ms(),
-            written=plan.changes,
-        )
-        with roll_back_file(args.roll_back_file, (back,)) as name:
+            return _print(args, report, args.source)
+        with roll_back_file(args.roll_back_file, roll_backs(cluster, [report])) as name:
             outcome = migration.carry_out(plan)
-        return _print(args, replace(report, outcome=outcome, roll_back_file=name))
+        return _print(args, replace(report, outcome=outcome), args.source, name)
 
 
 def _undo(args: argparse.Namespace) -> int:
@@ -142,14 +134,13 @@ def _undo(args: argparse.Namespace) -> int:
         group, target = storages.group, storages.storage(back.target)
         plan = plan_undoing(group, target, back, _request_of(args))
         outcome = None if args.dry_run or plan.refusals else carry_out(group, target, plan)
-        report = MigrationReport(
+        report = OffsetStoreReport(
             group_id=back.group_id,
-            source="the file",
-            target=back.target.value,
-            plan=plan,
+            storage=back.target,
+            plan=OffsetPlan(plan=plan),
             outcome=outcome,
         )
-        return _print(args, report)
+        return _print(args, report, "the file")
 
 
 def _check_request(args: argparse.Namespace) -> None:
@@ -172,6 +163,8 @@ def _request_of(args: argparse.Namespace) -> MigrationRequest:
     return MigrationRequest(topics=topics, ahead=ahead, wait_limit_ms=args.wait_ms)
 
 
-def _print(args: argparse.Namespace, report: MigrationReport) -> int:
-    show((as_json if args.json else as_text)(report))
-    return exit_status_of(report.status)
+def _print(
+    args: argparse.Namespace, report: OffsetStoreReport, source: str, name: str | None = None
+) -> int:
+    show((as_json if args.json else as_text)(report, source, name))
+    return exit_status_of(state_of([report]))

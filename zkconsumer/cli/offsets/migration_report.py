@@ -2,60 +2,35 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from zkconsumer.cli.formats.offset_plan import number_of, outcomes_json
+from zkconsumer.cli.formats.offset_plan import (
+    OffsetStoreReport,
+    number_of,
+    outcomes_json,
+    remarks,
+    state_of,
+)
 from zkconsumer.cli.tables import sentence, table
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import (
-    Action,
-    MigrationOutcome,
-    MigrationPlan,
-    Offset,
-    PartitionMove,
-)
+from zkconsumer.offsets.migration.plan import Action, Offset, PartitionMove
 from zkconsumer.printable import printable
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MigrationReport:
-    """The plan of a migration, and its result.
+def as_json(report: OffsetStoreReport, source: str, roll_back_file: str | None = None) -> str:
+    """Return the report as one JSON object.
 
-    Attributes:
-        group_id: the group.
+    Args:
+        report: the plan for the target, and its outcome.
         source: the origin of the offsets: a storage, or a file.
-        target: the storage to write to.
-        plan: the planned changes.
-        outcome: the result; None if nothing was written.
-        notes: notes about the offsets for the user.
         roll_back_file: the name of the file that undoes the migration; None if none was written.
     """
-
-    group_id: str
-    source: str
-    target: str
-    plan: MigrationPlan
-    outcome: MigrationOutcome | None = None
-    notes: tuple[str, ...] = ()
-    roll_back_file: str | None = None
-
-    @property
-    def status(self) -> str:
-        """``planned``, ``refused``, ``done``, or ``not verified``."""
-        if self.outcome is None:
-            return "refused" if self.plan.refusals else "planned"
-        return "done" if self.outcome.verified else "not verified"
-
-
-def as_json(report: MigrationReport) -> str:
-    """Return the report as one JSON object."""
-    outcome, plan = report.outcome, report.plan
+    outcome, plan = report.outcome, report.plan.plan
     outcomes = outcomes_json(outcome)
     value = {
         "group": report.group_id,
-        "from": report.source,
-        "to": report.target,
-        "status": report.status,
+        "from": source,
+        "to": report.storage.value,
+        "status": state_of([report]),
         "partitions": [
             {
                 **move.topic_partition._asdict(),
@@ -67,30 +42,29 @@ def as_json(report: MigrationReport) -> str:
             for move in plan.moves
         ],
         "only_in_target": [[tp.topic, tp.partition] for tp in plan.only_in_target],
-        "notes": list(report.notes),
+        "notes": list(report.plan.notes),
         "refusals": list(plan.refusals),
         "doubts": [] if outcome is None else list(outcome.doubts),
-        "roll_back_file": report.roll_back_file,
+        "roll_back_file": roll_back_file,
     }
     return json.dumps(value, indent=1) + "\n"
 
 
-def as_text(report: MigrationReport) -> str:
-    """Return a table with a line for each partition, and notes about the whole migration."""
-    plan, outcome = report.plan, report.outcome
-    head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
+def as_text(report: OffsetStoreReport, source: str, roll_back_file: str | None = None) -> str:
+    """Return a table with a line for each partition, and notes about the whole migration.
+
+    The arguments are those of ``as_json``.
+    """
+    plan, outcome, target = report.plan.plan, report.outcome, report.storage.value
+    head = ("PARTITION", f"IN {source.upper()}", f"IN {target.upper()}", "RESULT")
     failed = None if outcome is None else outcome.failed
     rows = [_row(move, failed) for move in plan.moves]
     shown = table(head, rows, coloured=False)
     lines = [
-        f"{tp}: only {report.target} has an offset for it, which is not changed"
+        f"{tp}: only {target} has an offset for it, which is not changed"
         for tp in plan.only_in_target
     ]
-    lines += [f"note: {note}" for note in report.notes]
-    lines += [f"refused: {refusal}" for refusal in plan.refusals]
-    if outcome is not None:
-        lines += [f"doubtful: {doubt}" for doubt in outcome.doubts]
-    lines.append(_summary(report))
+    lines += [*remarks(report), _summary(report, roll_back_file)]
     return shown + "".join(sentence(printable(line)) for line in lines)
 
 
@@ -109,17 +83,17 @@ def _row(
     return f"{move.topic_partition}", wanted, _shown(move.before), result
 
 
-def _summary(report: MigrationReport) -> str:
-    plan, outcome = report.plan, report.outcome
+def _summary(report: OffsetStoreReport, roll_back_file: str | None) -> str:
+    plan, outcome = report.plan.plan, report.outcome
     count = len(plan.writes)
     if outcome is None:
         audit = "refused, nothing was written" if plan.refusals else "nothing was written yet"
         return f"group {report.group_id}: {count} of {len(plan.moves)} to be written; {audit}"
-    undo = f"; --roll-back {report.roll_back_file} undoes it" if report.roll_back_file else ""
+    undo = f"; --roll-back {roll_back_file} undoes it" if roll_back_file else ""
     audit = "verified" if outcome.verified else "NOT verified"
     return (
-        f"group {report.group_id}: {len(outcome.written)} of {count} written to {report.target}, "
-        f"{audit}{undo}"
+        f"group {report.group_id}: {len(outcome.written)} of {count} written to "
+        f"{report.storage.value}, {audit}{undo}"
     )
 
 
