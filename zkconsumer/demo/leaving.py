@@ -13,7 +13,7 @@ from typing import Final
 
 from zkconsumer.demo.acts import Acts
 from zkconsumer.demo.group_watch import GroupWatch
-from zkconsumer.demo.members import PythonMember
+from zkconsumer.demo.members import GroupMember, our_member
 from zkconsumer.demo.tally import DeliveryAudit, Tally
 from zkconsumer.demo.traffic import TrafficWriter
 from zkconsumer.errors import SandboxError
@@ -21,6 +21,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
+from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
 from zkconsumer.scope import ThreadScope
 
 TOPIC: Final = "weblog"
@@ -71,10 +72,11 @@ class Leaving(Acts):
         self._rate = lines_per_second
         self._tally = Tally()
         self._scope = ThreadScope("leaving")
+        self._processes = SupervisedProcesses()
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
         self._offsets_file = folder / "offsets.jsonl"
-        self._mirror: subprocess.Popen[bytes] | None = None
-        self._member: PythonMember | None = None
+        self._mirror: ChildProcess | None = None
+        self._member: GroupMember | None = None
         self._writer: TrafficWriter | None = None
         old.create_topic(TOPIC, PARTITIONS, replication=len(old.brokers))
         self._watches = {
@@ -123,6 +125,7 @@ class Leaving(Acts):
         if self._member is not None:
             self._member.stop()
         self._end_mirror()
+        self._processes.close()
         self._scope.close(20_000)
         for watch in self._watches.values():
             watch.close()
@@ -146,26 +149,23 @@ class Leaving(Acts):
         arguments += ["--target-bootstrap-servers", self._new.bootstrap_servers]
         arguments += ["--offsets-file", str(self._offsets_file)]
         arguments += ["--offset.commit.interval.ms", "500"]
-        with (self._folder / "mirror.log").open("wb") as log_file:
-            self._mirror = subprocess.Popen(  # noqa: S603 - our own command, our own arguments
-                [sys.executable, "-m", "zkconsumer", "mirror", *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log_file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        log_file = self._folder / "mirror.log"
+        self._mirror = self._processes.spawn(
+            [sys.executable, "-m", "zkconsumer", "mirror", *arguments],
+            cwd=Path.cwd(),
+            files=ChildFiles(stdout=log_file, stderr=log_file),
+        )
 
     def _end_mirror(self) -> None:
         if self._mirror is not None:
-            self._mirror.terminate()
-            self._mirror.wait()
+            self._mirror.stop(_COMMAND_S * 1000)
 
     def _migrate_group(self) -> None:
         """Stop the old member, translate its offsets by the mirror's file, and start a new one."""
         self._write(f"-- migrate group {GROUP}: its member on the old cluster is stopped")
         assert self._member is not None
         self._member.stop()
-        self._await_output(self._member)
+        self._take()
         old, new = self._folder / "old.csv", self._folder / "new.csv"
         self._run(
             *("offsets", "export", "--zookeeper", self._old.zookeeper_connect),
@@ -210,9 +210,9 @@ class Leaving(Acts):
 
     # --- watching -----------------------------------------------------------------------------
 
-    def _join(self, name: str, *address: str) -> PythonMember:
+    def _join(self, name: str, *address: str) -> GroupMember:
         arguments = [*address, "--topic", TOPIC, "--group", GROUP]
-        return PythonMember(name, arguments, self._folder / f"{name}.log", self._scope)
+        return our_member(name, arguments, self._folder, self._processes)
 
     def _run(self, *words: str, allowed: int = 0) -> int:
         """Run and show a command; return its status.
@@ -235,10 +235,6 @@ class Leaving(Acts):
         if done.returncode not in {0, allowed}:
             raise SandboxError(f"zkconsumer {words[0]} ended with {done.returncode}")
         return done.returncode
-
-    def _await_output(self, member: PythonMember) -> None:
-        self._await("its output is read", lambda: member.has_ended)
-        self._take()
 
     def _delivered(self) -> int:
         self._take()

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from zkconsumer.demo.acts import Acts
 from zkconsumer.demo.group_watch import GroupWatch
-from zkconsumer.demo.members import ConsumerProcess, PythonMember, ScalaMember
+from zkconsumer.demo.members import GroupMember, our_member
 from zkconsumer.demo.picture import picture
 from zkconsumer.demo.tally import DeliveryAudit, Tally
 from zkconsumer.demo.traffic import TrafficWriter
 from zkconsumer.errors import SandboxError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.processes import SupervisedProcesses
 from zkconsumer.scope import ThreadScope
 
 TOPIC = "weblog"
@@ -51,12 +52,12 @@ class Story(Acts):
         self._cluster = cluster
         self._folder, self._write = folder, write
         self._tally = Tally()
-        self._members: list[ConsumerProcess] = []
+        self._members: list[GroupMember] = []
         self._names: dict[str, str] = {}
         """The members' names, by consumer id."""
         self._shown_ms = 0
         self._writing = ThreadScope("demo")
-        self._reading = ThreadScope("demo")
+        self._processes = SupervisedProcesses()
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
         cluster.create_topic(TOPIC, PARTITIONS, replication=len(cluster.brokers))
         self._watch = GroupWatch(cluster.zookeeper_connect, GROUP, self._partitions)
@@ -82,7 +83,7 @@ class Story(Acts):
         for member in self._members:
             member.stop()
         self._writing.close(10_000)
-        self._reading.close(10_000)
+        self._processes.close()
         self._watch.close()
 
     def _join(self) -> None:
@@ -95,14 +96,13 @@ class Story(Acts):
             "kafka.tools.ConsoleConsumer",
             *("--zookeeper", zookeeper, "--topic", TOPIC, "--consumer.config", str(config)),
         )
-        self._add(ScalaMember(tool))
+        self._add(GroupMember("scala", tool))
         for number in (1, 2):
             arguments = ["--zookeeper", zookeeper, "--topic", TOPIC]
             arguments += ["--consumer.config", str(config)]
-            log_file = self._folder / f"python-{number}.log"
-            self._add(PythonMember(f"python-{number}", arguments, log_file, self._reading))
+            self._add(our_member(f"python-{number}", arguments, self._folder, self._processes))
 
-    def _add(self, member: ConsumerProcess) -> None:
+    def _add(self, member: GroupMember) -> None:
         """Add a member; wait until each partition has an owner, and each member a partition."""
         self._members.append(member)
         count = len(self._members)
@@ -126,7 +126,7 @@ class Story(Acts):
         )
         self._show(f"{victim.name} is gone, its partitions are not", 3)
 
-    def _all_owned_without(self, gone: ConsumerProcess) -> bool:
+    def _all_owned_without(self, gone: GroupMember) -> bool:
         owners = self._watch.owning_members()
         return bool(owners) and gone.name not in {self._names.get(owner) for owner in owners}
 
