@@ -9,7 +9,7 @@ import argparse
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from zkconsumer.cli.cluster_access import CommandCluster, open_cluster
 from zkconsumer.cli.confirm import confirm
@@ -32,12 +32,16 @@ from zkconsumer.wire.messages.topic_admin import (
     FIRST_WITH_DEFAULTS,
     SET,
     TOPIC,
+    AlterationResult,
     AlteredResource,
     AlteredSetting,
+    CreatedTopic,
     CreatePartitionsRequest,
     CreateTopicsRequest,
+    DeletedTopic,
     DeleteTopicsRequest,
     GrowingTopic,
+    GrownTopic,
     IncrementalAlterConfigsRequest,
     NewTopic,
     TopicSetting,
@@ -54,15 +58,8 @@ _INTERNAL: Final = {
 }
 
 
-class _Outcome(Protocol):
-    """The brokers' response for one topic."""
-
-    @property
-    def error_code(self) -> int: ...
-
-    @property
-    def error_message(self) -> str | None: ...
-
+_Outcome: TypeAlias = CreatedTopic | DeletedTopic | GrownTopic | AlterationResult
+"""The brokers' response for one topic."""
 
 _Planned: TypeAlias = tuple[str, Callable[[], str]]
 """A sentence about a planned change, and the function that executes it."""
