@@ -273,6 +273,7 @@ def test_base64_output_holds_any_bytes() -> None:
         "key": "",
         "value": "/wo=",
     }
-    empty = MessageAndMetadata(OTHER, Record(2, None, None, 5), None, None)
+    record = Record(2, None, None, 5)
+    empty: MessageAndMetadata[bytes, bytes] = MessageAndMetadata(OTHER, record, None, None)
     assert json.loads(base64_line(empty))["key"] is None
     assert Record(0, None, None).value is None

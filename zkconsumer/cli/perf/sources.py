@@ -1,7 +1,7 @@
 """The sources of ``perf``: a group in ZooKeeper, or all partitions without a group."""
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -52,38 +52,24 @@ class PerfOptions:
     settings: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PerfSource:
     """The streams to read, each in a thread of its own.
 
     Attributes:
         streams: the messages of each stream.
+        stop: makes all streams end. Thread: any.
+        whole: returns the number of messages in the logs now; None if unknown, or if new ones are
+            read. Compacted and transactional logs have fewer: then the streams end by their
+            time-out. Raises as ``check``.
+        check: raises the reason why no message came, if there is one: ``ConfigError`` if there is
+            no such topic, ``ZkConsumerError`` if no broker responds, or partitions have no leader.
     """
 
     streams: Sequence[Lists]
-
-    def stop(self) -> None:
-        """Make all streams end. Thread: any."""
-        raise NotImplementedError
-
-    def whole(self) -> int | None:
-        """Return the number of messages in the logs now; None if unknown, or if new ones are read.
-
-        Compacted and transactional logs have fewer: then the streams end by their time-out.
-
-        Raises:
-            ZkConsumerError: as ``check``.
-        """
-        return None
-
-    def check(self) -> None:
-        """Raise the reason why no message came, if there is one.
-
-        Raises:
-            ConfigError: there is no such topic.
-            ZkConsumerError: the topic can't be read: no broker responds, or partitions have no
-                leader.
-        """
-        raise NotImplementedError
+    stop: Callable[[], None]
+    whole: Callable[[], int | None]
+    check: Callable[[], None]
 
 
 @contextmanager
@@ -124,78 +110,66 @@ def zookeeper_source(
         stack.callback(_delete_nodes, config)
         connector = stack.enter_context(ZookeeperConsumerConnector(config))
         streams = connector.create_message_streams({options.topic: options.streams})[options.topic]
-        yield _Connected(connector, streams, options)
+        yield PerfSource(
+            streams=[_lists_of(stream, one_by_one=options.one_by_one) for stream in streams],
+            stop=connector.shutdown,
+            whole=lambda: None if options.from_latest else _whole(config, options.topic),
+            check=lambda: _check(config, options.topic),
+        )
 
 
-class _Connected(PerfSource):
-    def __init__(
-        self,
-        connector: ZookeeperConsumerConnector,
-        streams: Sequence[KafkaStream[bytes, bytes]],
-        options: PerfOptions,
-    ) -> None:
-        self._connector = connector
-        self._topic = options.topic
-        self._from_latest = options.from_latest
-        self.streams = [self._lists(stream, one_by_one=options.one_by_one) for stream in streams]
-
-    def stop(self) -> None:
-        self._connector.shutdown()
-
-    @contextmanager
-    def _client(self) -> Iterator[ClusterClient]:
-        with ExitStack() as stack:
-            config = self._connector.config
-            store = stack.enter_context(open_store(config))
-            dialer = dialer_of(
-                ClientSettings(
-                    client_id="zkconsumer-perf",
-                    timeout_ms=_CHECK_MS,
-                    security=security_in(config.security_values),
-                )
+@contextmanager
+def _client(config: ConsumerConfig) -> Iterator[ClusterClient]:
+    with ExitStack() as stack:
+        store = stack.enter_context(open_store(config))
+        dialer = dialer_of(
+            ClientSettings(
+                client_id="zkconsumer-perf",
+                timeout_ms=_CHECK_MS,
+                security=security_in(config.security_values),
             )
-            stack.callback(dialer.stop)
-            brokers = live_brokers(store, config.zookeeper_connect, config.security_protocol)
-            client = client_of(dialer, brokers, _CHECK_MS)
-            stack.callback(client.stop)
-            yield client
+        )
+        stack.callback(dialer.stop)
+        brokers = live_brokers(store, config.zookeeper_connect, config.security_protocol)
+        client = client_of(dialer, brokers, _CHECK_MS)
+        stack.callback(client.stop)
+        yield client
 
-    def whole(self) -> int | None:
-        if self._from_latest:
-            return None
-        with self._client() as client:
-            partitions = client.view([self._topic], timeout_ms=_CHECK_MS).partitions
-            tps = [
-                TopicPartition(self._topic, number) for number in partitions.get(self._topic, ())
-            ]
-            logs = log_ranges(client, tps, timeout_ms=_CHECK_MS)
-        if not tps or len(logs) < len(tps):
-            return None  # the number is unknown: read the readable partitions until the time-out
-        return sum(log.end - log.start for log in logs.values())
 
-    def check(self) -> None:
-        with self._client() as client:
-            view = client.view([self._topic], timeout_ms=_CHECK_MS)
-            if self._topic not in view.partitions:
-                raise _no_topic(self._topic)
-            headless = [f"{tp}" for tp in sorted(view.leaderless) if tp.topic == self._topic]
-            if headless:
-                raise ConnectFailed(f"no leader for {', '.join(headless)}")
-            led = dict.fromkeys(view.leaders, LATEST)
-            ends = client.list_offsets(led, timeout_ms=_CHECK_MS)
-        dumb = [f"{tp}" for tp, end in sorted(ends.items()) if isinstance(end, int)]
-        if dumb:
-            raise ConnectFailed(f"no response from the leader of {', '.join(dumb)}")
+def _whole(config: ConsumerConfig, topic: str) -> int | None:
+    with _client(config) as client:
+        numbers = client.view([topic], timeout_ms=_CHECK_MS).partitions.get(topic, ())
+        tps = [TopicPartition(topic, number) for number in numbers]
+        logs = log_ranges(client, tps, timeout_ms=_CHECK_MS)
+    if not tps or len(logs) < len(tps):
+        return None  # the number is unknown: read the readable partitions until the time-out
+    return sum(log.end - log.start for log in logs.values())
 
-    def _lists(self, stream: KafkaStream[bytes, bytes], *, one_by_one: bool) -> Lists:
-        try:
-            if one_by_one:
-                for message in stream:
-                    yield (message,)
-            else:
-                yield from stream.batches(max_records=_MAX_RECORDS, timeout_ms=_TURN_MS)
-        except (ConsumerTimeout, ConsumerClosed):
-            return
+
+def _check(config: ConsumerConfig, topic: str) -> None:
+    with _client(config) as client:
+        view = client.view([topic], timeout_ms=_CHECK_MS)
+        if topic not in view.partitions:
+            raise _no_topic(topic)
+        headless = [f"{tp}" for tp in sorted(view.leaderless) if tp.topic == topic]
+        if headless:
+            raise ConnectFailed(f"no leader for {', '.join(headless)}")
+        led = dict.fromkeys(view.leaders, LATEST)
+        ends = client.list_offsets(led, timeout_ms=_CHECK_MS)
+    dumb = [f"{tp}" for tp, end in sorted(ends.items()) if isinstance(end, int)]
+    if dumb:
+        raise ConnectFailed(f"no response from the leader of {', '.join(dumb)}")
+
+
+def _lists_of(stream: KafkaStream[bytes, bytes], *, one_by_one: bool) -> Lists:
+    try:
+        if one_by_one:
+            for message in stream:
+                yield (message,)
+        else:
+            yield from stream.batches(max_records=_MAX_RECORDS, timeout_ms=_TURN_MS)
+    except (ConsumerTimeout, ConsumerClosed):
+        return
 
 
 @contextmanager
@@ -227,51 +201,49 @@ def polled_source(options: PerfOptions) -> Iterator[PerfSource]:
             consumer.assign(mine)
             seek = consumer.seek_to_end if options.from_latest else consumer.seek_to_beginning
             seek(*mine)
-        yield _Polled(consumers, options)
+
+        def stop() -> None:
+            for consumer in consumers:
+                consumer.wakeup()
+
+        yield PerfSource(
+            streams=[_lists_polled(consumer, options) for consumer in consumers],
+            stop=stop,
+            whole=lambda: None if options.from_latest else sum(map(_size_of, consumers)),
+            check=lambda: _check_polled(consumers),
+        )
 
 
-class _Polled(PerfSource):
-    def __init__(self, consumers: Sequence[KafkaConsumer], options: PerfOptions) -> None:
-        self._consumers = consumers
-        self._options = options
-        self._clock = SystemClock()
-        self.streams = [self._lists(consumer) for consumer in consumers]
+def _size_of(consumer: KafkaConsumer) -> int:
+    """Return the number of messages in the logs of a consumer's partitions."""
+    partitions = sorted(consumer.assignment())
+    ends, starts = consumer.end_offsets(partitions), consumer.beginning_offsets(partitions)
+    return sum(ends[tp] - starts[tp] for tp in partitions)
 
-    def stop(self) -> None:
-        for consumer in self._consumers:
-            consumer.wakeup()
 
-    def whole(self) -> int | None:
-        if self._options.from_latest:
-            return None
-        count = 0
-        for consumer in self._consumers:
-            partitions = sorted(consumer.assignment())
-            ends, starts = consumer.end_offsets(partitions), consumer.beginning_offsets(partitions)
-            count += sum(ends[tp] - starts[tp] for tp in partitions)
-        return count
+def _check_polled(consumers: Sequence[KafkaConsumer]) -> None:
+    for consumer in consumers:
+        with suppress(Woken):  # by a wakeup after the stream ended
+            consumer.poll(0)
+        consumer.end_offsets(sorted(consumer.assignment()))
 
-    def check(self) -> None:
-        for consumer in self._consumers:
-            with suppress(Woken):  # by a wakeup after the stream ended
-                consumer.poll(0)
-            consumer.end_offsets(sorted(consumer.assignment()))
 
-    def _lists(self, consumer: KafkaConsumer) -> Lists:
-        quiet_since_ms = self._clock.now_ms()
-        while self._clock.now_ms() - quiet_since_ms < self._options.timeout_ms:
-            try:
-                found = consumer.poll(timeout_ms=_TURN_MS)
-            except Woken:
-                return
-            for records in found.values():
-                if self._options.one_by_one:
-                    for record in records:
-                        yield (record,)
-                else:
-                    yield records
-            if found:
-                quiet_since_ms = self._clock.now_ms()
+def _lists_polled(consumer: KafkaConsumer, options: PerfOptions) -> Lists:
+    clock = SystemClock()
+    quiet_since_ms = clock.now_ms()
+    while clock.now_ms() - quiet_since_ms < options.timeout_ms:
+        try:
+            found = consumer.poll(timeout_ms=_TURN_MS)
+        except Woken:
+            return
+        for records in found.values():
+            if options.one_by_one:
+                for record in records:
+                    yield (record,)
+            else:
+                yield records
+        if found:
+            quiet_since_ms = clock.now_ms()
 
 
 def _no_topic(topic: str) -> ConfigError:

@@ -18,8 +18,8 @@ from zkconsumer.errors import ConnectionLost
 from zkconsumer.scope import Mailbox
 
 
-class Endless(PerfSource):
-    """A source of which some streams never end by themselves.
+class Endless:
+    """Opens a source of which some streams never end by themselves.
 
     Args:
         streams: lists of messages; a None waits until the source is stopped.
@@ -36,6 +36,10 @@ class Endless(PerfSource):
         for _ in self.streams:
             self._stopped.put(None)
 
+    def whole(self) -> int | None:
+        """See ``PerfSource``."""
+        return None
+
     def check(self) -> None:
         """See ``PerfSource``."""
         if self.unreadable is not None:
@@ -46,7 +50,9 @@ class Endless(PerfSource):
         """Open and close the source, and count both."""
         self.opened += 1
         try:
-            yield self
+            yield PerfSource(
+                streams=self.streams, stop=self.stop, whole=self.whole, check=self.check
+            )
         finally:
             self.closed += 1
 
