@@ -24,7 +24,7 @@ from zkconsumer.cli.exit_status import NOT_WELL
 from zkconsumer.cli.group_arguments import add_kind_argument
 from zkconsumer.cli.live import pause
 from zkconsumer.cli.output import note, show
-from zkconsumer.cli.tables import add_format_arguments, shows_colour
+from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.circumstances import Circumstances
@@ -138,8 +138,10 @@ def run(args: argparse.Namespace) -> int:
         _require_zookeeper(args, "--fix")
     with open_cluster(args, even_without=True) as access:
         report = _diagnose(args, access)
-        as_wanted = as_json(report) if args.format == "json" else None
-        show(as_wanted or as_text(report, coloured=shows_colour()))
+        if args.format == "json":
+            show(json_text(as_json(report)))
+        else:
+            show(as_text(report, coloured=shows_colour()))
         treated = _treat(args, access, report) if args.fix else Treated(repaired=(), failed=False)
     if treated.failed:
         return 1

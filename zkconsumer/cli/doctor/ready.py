@@ -1,7 +1,6 @@
 """``zkconsumer doctor --ready-for``: what blocks an upgrade to another release."""
 
 import argparse
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -191,7 +190,7 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
     if args.format == "json":
         shown = [{"method": path.method, "steps": list(path.steps)} for path in found]
         ready = {"release": args.ready_for, "ready": is_ready, "paths": shown}
-        show(json_text({**json.loads(as_json(report)), "ready_for": ready}))
+        show(json_text({**as_json(report), "ready_for": ready}))
     else:
         text = as_text(report, coloured=shows_colour())
         show("\n".join([text, *_path_lines(found, args.ready_for)]))

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import Colour, instant, json_text, paint, sentence, terminal_width
+from zkconsumer.cli.tables import Colour, instant, paint, sentence, terminal_width
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import Write
@@ -77,21 +77,19 @@ def write_text(write: Write) -> str:
     return f"set {printable(write.path)} to {printable(write.after.decode('utf-8', 'replace'))}"
 
 
-def as_json(report: DoctorReport) -> str:
+def as_json(report: DoctorReport) -> dict[str, object]:
     """Return the report as a JSON object; see ``docs/doctor.md``."""
     alone = report.snapshot.brokers_alone
-    return json_text(
-        {
-            "zookeeper": report.snapshot.zookeeper_connect,
-            "bootstrap_servers": None if alone is None else alone.bootstrap_servers,
-            "taken_at": instant(report.snapshot.taken_ms),
-            "snapshot_interval_ms": report.apart_ms,
-            "unsure": list(report.unsure),
-            "groups": len(report.snapshot.groups),
-            "sessions_known": report.snapshot.live_sessions is not None,
-            "findings": [_finding_json(diagnosis) for diagnosis in report.findings],
-        }
-    )
+    return {
+        "zookeeper": report.snapshot.zookeeper_connect,
+        "bootstrap_servers": None if alone is None else alone.bootstrap_servers,
+        "taken_at": instant(report.snapshot.taken_ms),
+        "snapshot_interval_ms": report.apart_ms,
+        "unsure": list(report.unsure),
+        "groups": len(report.snapshot.groups),
+        "sessions_known": report.snapshot.live_sessions is not None,
+        "findings": [_finding_json(diagnosis) for diagnosis in report.findings],
+    }
 
 
 def _finding_json(finding: Diagnosis) -> dict[str, object]:
