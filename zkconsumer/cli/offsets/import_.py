@@ -6,14 +6,14 @@ from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import Offsets, read_as_original
-from zkconsumer.cli.offsets.drawing import GroupOffsetTarget, Job, draw
-from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
+from zkconsumer.cli.offsets.drawing import Job, draw
+from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish, target_of
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.output import note
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.planning import Outside, ToOffsets
+from zkconsumer.offsets.planning import ToOffsets
 
 DESCRIPTION = """\
 Set groups to the offsets of a file: one of 'zkconsumer offsets export', of the original's
@@ -59,20 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Import, and print the result; return the exit status."""
     offsets = _offsets(args)
-    outside = None if args.outside is None else Outside(args.outside)
-    storage = args.storage or ("zookeeper" if args.format == "scala" else None)
     jobs: list[Job] = []
     with open_offsets(args) as cluster:
         with progress("planning", len(offsets), unit="groups") as advance:
             for group_id, of_group in sorted(offsets.items()):
-                request = GroupOffsetTarget(
-                    goal=ToOffsets(of_group),
-                    outside=outside,
-                    storage=storage,
-                    storage_of_new="zookeeper",
-                    force=args.force,
-                )
-                jobs.append(draw(cluster, group_id, request))
+                target = target_of(args, ToOffsets(of_group), storage_of_new="zookeeper")
+                jobs.append(draw(cluster, group_id, target))
                 advance(1)
         return finish(args, cluster, jobs, scala=lambda _: "")
 

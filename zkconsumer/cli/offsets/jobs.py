@@ -7,13 +7,13 @@ is planned, for all groups, before anything is written; the roll-back file is on
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.exit_status import COULD_NOT, REFUSED
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text, state_of
-from zkconsumer.cli.offsets.drawing import STORAGES, Job
+from zkconsumer.cli.offsets.drawing import STORAGES, Goal, GroupOffsetTarget, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import note, show
@@ -174,4 +174,25 @@ def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
         "--roll-back-file",
         metavar="FILE",
         help="the file that undoes the changes (default: offsets-GROUP-PLACE-TIME.json)",
+    )
+
+
+def target_of(
+    args: argparse.Namespace,
+    goal: Goal,
+    *,
+    scope: Collection[TopicPartition] | None = None,
+    storage_of_new: str | None = None,
+) -> GroupOffsetTarget:
+    """Return the intended offsets, with the options of ``add_writing_arguments``.
+
+    With ``--format scala`` they are those in ZooKeeper, as the original's.
+    """
+    return GroupOffsetTarget(
+        goal=goal,
+        scope=scope,
+        outside=None if args.outside is None else Outside(args.outside),
+        storage=args.storage or ("zookeeper" if args.format == "scala" else None),
+        storage_of_new=storage_of_new,
+        force=args.force,
     )

@@ -9,14 +9,13 @@ from zkconsumer.cli.files import read_text
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.numbers import offset_number
 from zkconsumer.cli.offsets import undo
-from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, ResetToTime, ToOffset, draw
-from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
+from zkconsumer.cli.offsets.drawing import Goal, ResetToTime, ToOffset, draw
+from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish, target_of
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.planning import (
-    Outside,
     ShiftBy,
     ToCurrent,
     ToEarliest,
@@ -134,17 +133,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--topic and --all-topics exclude each other: give only one")
     goal = _goal(args)
     with open_offsets(args) as cluster:
-        request = GroupOffsetTarget(
-            goal=goal,
-            scope=named_partitions(args.topic, cluster.partitions) if args.topic else None,
-            outside=None if args.outside is None else Outside(args.outside),
-            storage=args.storage,
-            force=args.force,
-        )
-        confirmed_by = None if args.execute else args.group
-        return finish(
-            args, cluster, [draw(cluster, args.group, request)], confirmed_by=confirmed_by
-        )
+        scope = named_partitions(args.topic, cluster.partitions) if args.topic else None
+        job = draw(cluster, args.group, target_of(args, goal, scope=scope))
+        return finish(args, cluster, [job], confirmed_by=None if args.execute else args.group)
 
 
 def _instant(text: str) -> int:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from zkconsumer.cli.cluster_arguments import add_cluster_arguments
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport
 from zkconsumer.cli.formats.scala_lines import UPDATE_USAGE, updated_text
-from zkconsumer.cli.offsets.drawing import Goal, GroupOffsetTarget, draw
-from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
+from zkconsumer.cli.offsets.drawing import Goal, draw
+from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish, target_of
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.output import show
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.planning import Outside, ToEarliest, ToLatest
+from zkconsumer.offsets.planning import ToEarliest, ToLatest
 from zkconsumer.properties_file import load_properties
 
 DESCRIPTION = """\
@@ -67,15 +67,8 @@ def run(args: argparse.Namespace) -> int:
                 show(updated_text({}))
                 return 0
             raise ConfigError(f"the cluster has no topic {args.topic!r}")
-        request = GroupOffsetTarget(
-            goal=goals[args.goal],
-            scope=scope,
-            outside=None if args.outside is None else Outside(args.outside),
-            storage=args.storage or ("zookeeper" if args.format == "scala" else None),
-            storage_of_new="zookeeper",
-            force=args.force,
-        )
-        return finish(args, cluster, [draw(cluster, group_id, request)], scala=_as_original)
+        target = target_of(args, goals[args.goal], scope=scope, storage_of_new="zookeeper")
+        return finish(args, cluster, [draw(cluster, group_id, target)], scala=_as_original)
 
 
 def _as_original(reports: Sequence[OffsetStoreReport]) -> str:
