@@ -2,16 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from zkconsumer.cli.cluster_arguments import Container
+from zkconsumer.metrics.consumer import MetricsServer
+from zkconsumer.metrics.families import Family
 from zkconsumer.observe import Observer
-
-if TYPE_CHECKING:
-    from zkconsumer.metrics.consumer import Consumer, ConsumerMetrics
-    from zkconsumer.metrics.families import Family
 
 
 def add_metrics_arguments(parser: Container) -> None:
@@ -32,59 +29,34 @@ def add_metrics_arguments(parser: Container) -> None:
     )
 
 
-class CommandMeasures:
-    """Collects the metric families of a command, whether they are served or not."""
-
-    def __init__(self, metrics: "ConsumerMetrics | None") -> None:
-        self._metrics = metrics
-        self._more: list[Callable[[], Iterable[Family]]] = []
-
-    def families(self) -> "Iterator[Family]":
-        """Yield all families. Thread: any."""
-        if self._metrics is not None:
-            yield from self._metrics.families()
-        for find in list(self._more):
-            yield from find()
-
-    def add_families(self, find: "Callable[[], Iterable[Family]]") -> None:
-        """Add families. Thread: any."""
-        self._more.append(find)
-
-    def add(self, consumer: "Consumer") -> None:
-        """Add the metrics of a consumer."""
-        if self._metrics is not None:
-            self._metrics.add(consumer)
-
-
 @contextmanager
-def serving_metrics(args: argparse.Namespace) -> Iterator[CommandMeasures]:
-    """Serve the metrics while the block runs, if requested.
+def serving_metrics(
+    args: argparse.Namespace, families: Callable[[], Iterator[Family]]
+) -> Iterator[None]:
+    """Serve metrics while the block runs, if requested.
 
     If the system chose the port, the address is printed to standard error.
 
     Args:
         args: parsed arguments of ``add_metrics_arguments``.
+        families: computes the metrics on each scrape. Thread: any.
 
     Raises:
         ConfigError: the port can't be opened, or the extra ``metrics`` is missing.
     """
     if args.metrics_port is None:
-        yield CommandMeasures(None)
+        yield
         return
-    # An optional extra, imported on use.
-    from zkconsumer.metrics.consumer import ConsumerMetrics, MetricsServer  # noqa: PLC0415
-
-    measures = CommandMeasures(ConsumerMetrics())
-    with MetricsServer(args.metrics_port, measures.families, host=args.metrics_host) as server:
+    with MetricsServer(args.metrics_port, families, host=args.metrics_host) as server:
         if args.metrics_port == 0:
             address = f"http://{args.metrics_host}:{server.port}/metrics"
             print(f"metrics at {address}", file=sys.stderr, flush=True)
-        yield measures
+        yield
 
 
 def tracers() -> tuple[Observer, ...]:
     """Return the OpenTelemetry observers, if its API is installed."""
-    from zkconsumer.metrics.spans import tracing_observers  # noqa: PLC0415 - as above
+    from zkconsumer.metrics.spans import tracing_observers  # noqa: PLC0415 - its own dependencies
 
     return tracing_observers()
 

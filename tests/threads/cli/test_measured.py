@@ -2,6 +2,7 @@
 
 import argparse
 import urllib.request
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +10,7 @@ from tests.support.control_bench import ControlledMember, Group
 from tests.support.memory_connector import MemoryConnector
 from zkconsumer.cli.measured import add_metrics_arguments, port_number, serving_metrics
 from zkconsumer.clock import SystemClock
+from zkconsumer.metrics.consumer import ConsumerMetrics
 from zkconsumer.metrics.families import Family
 
 
@@ -28,22 +30,28 @@ def test_an_invalid_port_is_refused(text: str) -> None:
 
 def test_nothing_is_served_without_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     """Consumers may be added nevertheless."""
+    metrics = ConsumerMetrics()
     with (
-        serving_metrics(arguments()) as measures,
+        serving_metrics(arguments(), metrics.families),
         MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
     ):
-        measures.add(connector)
+        metrics.add(connector)
     assert capsys.readouterr().err == ""
 
 
 def test_the_address_of_the_metrics_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """It serves the metrics of consumers and further families while the block runs."""
+    metrics = ConsumerMetrics()
+
+    def families() -> Iterator[Family]:
+        yield from metrics.families()
+        yield Family(name="a", text="A.", labels=(), samples=[])
+
     with (
-        serving_metrics(arguments("--metrics-port", "0")) as measures,
+        serving_metrics(arguments("--metrics-port", "0"), families),
         MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
     ):
-        measures.add(connector)
-        measures.add_families(lambda: [Family(name="a", text="A.", labels=(), samples=[])])
+        metrics.add(connector)
         printed = capsys.readouterr().err.splitlines()
         ((what, _, address),) = (line.partition(" at ") for line in printed)
         with urllib.request.urlopen(address, timeout=10) as response:

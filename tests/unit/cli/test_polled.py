@@ -11,13 +11,13 @@ from tests.support.poll_fakes import FakeParts
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cli.consume.polled import consume_polled
 from zkconsumer.cli.consume.settings import console_settings
-from zkconsumer.cli.measured import CommandMeasures
 from zkconsumer.cli.output import Output, OutputClosed
 from zkconsumer.cli.signals import StopSignals
 from zkconsumer.consumer import kafka_consumer
 from zkconsumer.consumer.arguments import topic_matcher_of
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, ZkConsumerError
 from zkconsumer.membership.protocol import RevocationKind
+from zkconsumer.metrics.consumer import ConsumerMetrics
 
 GROUP = {"group.id": "g", "bootstrap.servers": "b:9092", "auto.offset.reset": "earliest"}
 
@@ -71,7 +71,7 @@ class Console:
         )
         settings = console_settings(args, self._settings)
         output = cast("Output", self)
-        consume_polled(settings, output, self.stop, CommandMeasures(None))
+        consume_polled(settings, output, self.stop, ConsumerMetrics())
 
     @property
     def committed(self) -> dict[str, int]:

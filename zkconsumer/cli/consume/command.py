@@ -24,7 +24,7 @@ from zkconsumer.cli.consume.settings import (
     count_of_messages,
 )
 from zkconsumer.cli.groups.removal import GroupRemoval
-from zkconsumer.cli.measured import CommandMeasures, add_metrics_arguments, serving_metrics, tracers
+from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics, tracers
 from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.pipes import stop_ourselves, watching_reader
@@ -32,6 +32,7 @@ from zkconsumer.cli.signals import StopRequested, StopSignals, stop_signals
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.errors import ConfigError, ConsumerTimeout, ZkConsumerError
+from zkconsumer.metrics.consumer import ConsumerMetrics
 from zkconsumer.properties_file import load_properties
 from zkconsumer.zk.live_brokers import require_cluster
 
@@ -163,10 +164,10 @@ def run(args: argparse.Namespace) -> int:
             "zookeeper.connect is required: give --zookeeper HOST:PORT/CHROOT, or "
             "--bootstrap-server HOST:PORT for a group with a coordinator"
         )
-    output = Output()
+    output, metrics = Output(), ConsumerMetrics()
     try:
         with (
-            serving_metrics(args) as measures,
+            serving_metrics(args, metrics.families),
             stop_signals() as stop,
             watching_reader(output.descriptor, stop_ourselves),
         ):
@@ -174,18 +175,18 @@ def run(args: argparse.Namespace) -> int:
                 # Loaded only here: the other consumer does not need it.
                 from zkconsumer.cli.consume.polled import consume_polled  # noqa: PLC0415
 
-                consume_polled(console, output, stop, measures)
+                consume_polled(console, output, stop, metrics)
             elif console.group_id is not None:
                 consume(
                     console,
                     ConsumerConfig.from_properties(console.settings),
                     output,
                     stop,
-                    measures,
+                    metrics,
                 )
             else:
                 with _made_up_group(console.settings) as config:
-                    consume(console, config, output, stop, measures)
+                    consume(console, config, output, stop, metrics)
     except StopRequested:
         log.debug("stopped by a signal")
     except OutputClosed:
@@ -200,7 +201,7 @@ def consume(
     config: ConsumerConfig,
     output: Output,
     stop: StopSignals,
-    measures: CommandMeasures,
+    metrics: ConsumerMetrics,
 ) -> None:
     """Join the group and print until the end.
 
@@ -216,7 +217,7 @@ def consume(
     copier = Copier(console.formatter, output.write)
     stop.pending = copier.pending
     with ZookeeperConsumerConnector(config, observers=tracers()) as connector:
-        measures.add(connector)
+        metrics.add(connector)
         try:
             (stream,) = connector.create_message_streams_by_filter(console.topic_filter)
             copier.copy(stream, console.max_messages)

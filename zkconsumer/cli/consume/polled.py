@@ -11,18 +11,18 @@ from collections.abc import Collection
 
 from zkconsumer.cli.consume.copying import Copier, CurrentMessage
 from zkconsumer.cli.consume.settings import ConsoleSettings
-from zkconsumer.cli.measured import CommandMeasures
 from zkconsumer.cli.output import Output
 from zkconsumer.cli.signals import StopSignals
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.errors import ConfigError, Woken
+from zkconsumer.metrics.consumer import ConsumerMetrics
 from zkconsumer.model import TopicPartition
 
 log = logging.getLogger(__name__)
 
 
 def consume_polled(
-    console: ConsoleSettings, output: Output, stop: StopSignals, measures: CommandMeasures
+    console: ConsoleSettings, output: Output, stop: StopSignals, metrics: ConsumerMetrics
 ) -> None:
     """Join the group and print until the end.
 
@@ -49,7 +49,7 @@ def consume_polled(
     copier = Copier(console.formatter, output.write)
     stop.pending = copier.pending
     with KafkaConsumer(config=settings) as us:
-        measures.add(us)
+        metrics.add(us)
         if console.from_beginning:
             _refuse_offsets(us, console)
         # A signal must not interrupt the consumer's calls: it wakes the consumer instead.

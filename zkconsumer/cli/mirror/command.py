@@ -6,7 +6,7 @@ Source: Kafka 0.8.2.2 and 0.9 ``MirrorMaker``.
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,8 @@ from zkconsumer.cli.numbers import whole_number
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.signals import StopRequested, stop_signals
 from zkconsumer.errors import ConfigError
+from zkconsumer.metrics.consumer import ConsumerMetrics
+from zkconsumer.metrics.families import Family
 from zkconsumer.mirror.mirror import Mirror, MirrorProgress
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import (
@@ -291,10 +293,14 @@ def run(args: argparse.Namespace) -> int:
         ConfigError: a setting is invalid; nothing was started.
         ZkConsumerError: the mirror failed; acknowledged offsets are committed.
     """
-    settings = settings_of(args)
-    with serving_metrics(args) as measures:
-        mirror = Mirror(settings, on_consumer=measures.add)
-        measures.add_families(lambda: mirror_families(mirror.progress()))
+    metrics = ConsumerMetrics()
+    mirror = Mirror(settings_of(args), on_consumer=metrics.add)
+
+    def families() -> Iterator[Family]:
+        yield from metrics.families()
+        yield from mirror_families(mirror.progress())
+
+    with serving_metrics(args, families):
         return _mirror(args, mirror)
 
 
