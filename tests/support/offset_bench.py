@@ -13,7 +13,6 @@ from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.security import PLAINTEXT
 from zkconsumer.net.transport import Connector
 from zkconsumer.offsets.coordinator import (
-    BrokerAccess,
     ChannelSettings,
     CoordinatorChannel,
     offset_dialer,
@@ -43,7 +42,9 @@ class OffsetBench:
 
     def __post_init__(self) -> None:
         self.net.cluster.create_topic("t", partitions=3)
-        access = BrokerAccess(
+        self.channel = CoordinatorChannel(
+            GROUP,
+            self.settings,
             list_brokers=self.list_brokers,
             dialer=offset_dialer(
                 CLIENT_ID,
@@ -52,8 +53,8 @@ class OffsetBench:
                 connector=self.connector or self.net.network,
             ),
             shuffle=self.shuffle,
+            clock=self.clock,
         )
-        self.channel = CoordinatorChannel(GROUP, access, self.settings, clock=self.clock)
 
     def list_brokers(self) -> Sequence[Broker]:
         """Return all brokers, also those that are down."""

@@ -74,7 +74,7 @@ class MemoryCluster:
             or (not without_kafka and (with_kafka or place.offsets))
         }
         return GroupOffsetStores(
-            group_id=group_id, storages=shown, group=MigratedGroup.of(group_id, *shown.values())
+            group_id=group_id, storages=shown, group=MigratedGroup(group_id, tuple(shown.values()))
         )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:

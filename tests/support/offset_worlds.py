@@ -1,6 +1,5 @@
 """Empty offset stores for the contract suite: all kinds, on fakes and on real servers."""
 
-import random
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,13 +15,11 @@ from tests.support.clusters import fresh_name
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.offsets.coordinator import (
-    BrokerAccess,
     ChannelSettings,
     CoordinatorChannel,
     offset_dialer,
 )
 from zkconsumer.offsets.dual import DualOffsetStore
-from zkconsumer.offsets.guarded import OwnedOnly
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
@@ -122,12 +119,12 @@ def real_channel(
     ports: Sequence[Broker] | None = None,
 ) -> CoordinatorChannel:
     """Return a group's channel to its coordinator on real brokers, optionally by other ports."""
-    access = BrokerAccess(
+    channel = CoordinatorChannel(
+        group,
+        settings,
         list_brokers=lambda: ports or sandbox.brokers,
         dialer=offset_dialer(CLIENT_ID, settings.timeout_ms, security),
-        shuffle=random.shuffle,
     )
-    channel = CoordinatorChannel(group, access, settings)
     stack.callback(channel.close)
     return channel
 
@@ -137,10 +134,9 @@ def fake_store(kind: str, cluster: FakeCluster, stack: ExitStack) -> OffsetStore
     in_zookeeper = ZookeeperOffsetStore(MemoryZkServer().connect(), "g")
     if kind == "zookeeper":
         return in_zookeeper
-    in_kafka = KafkaOffsetStore(fake_channel(kind, cluster, stack))
-    if kind == "both":
-        return DualOffsetStore(in_kafka, in_zookeeper)
-    return OwnedOnly(in_kafka, lambda partitions: partitions) if kind == "owned" else in_kafka
+    all_ours = (lambda partitions: partitions) if kind == "owned" else None
+    in_kafka = KafkaOffsetStore(fake_channel(kind, cluster, stack), still_ours=all_ours)
+    return DualOffsetStore(in_kafka, in_zookeeper) if kind == "both" else in_kafka
 
 
 def fake_channel(kind: str, cluster: FakeCluster, stack: ExitStack) -> CoordinatorChannel:
@@ -154,9 +150,8 @@ def fake_channel(kind: str, cluster: FakeCluster, stack: ExitStack) -> Coordinat
 
     connector = None if kind == "kafka-tcp" else network
     dialer = offset_dialer(CLIENT_ID, PATIENT.timeout_ms, PLAINTEXT, connector=connector)
-    access = BrokerAccess(
-        list_brokers=lambda: brokers.addresses, dialer=dialer, shuffle=random.shuffle
+    channel = CoordinatorChannel(
+        "g", PATIENT, list_brokers=lambda: brokers.addresses, dialer=dialer
     )
-    channel = CoordinatorChannel("g", access, PATIENT)
     stack.callback(channel.close)
     return channel

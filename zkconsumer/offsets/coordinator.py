@@ -8,6 +8,7 @@ Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, which may never re
 """
 
 import logging
+import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -58,21 +59,6 @@ class ChannelSettings:
     timeout_ms: int = 10_000
     backoff_ms: int = 1_000
     limit_ms: int = 30_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerAccess:
-    """Lists brokers, and connects to them.
-
-    Attributes:
-        list_brokers: returns the registered brokers; may raise ``RegistryError``.
-        dialer: connects to them; its creator stops it.
-        shuffle: puts the brokers into random order, so that members don't all use the same one.
-    """
-
-    list_brokers: Callable[[], Sequence[Broker]]
-    dialer: BrokerDialer
-    shuffle: Callable[[list[Broker]], None]
 
 
 def offset_dialer(
@@ -192,18 +178,27 @@ class CoordinatorChannel:
     """A connection to a group's offset coordinator.
 
     Thread: one at a time; ``interrupt``, ``stop_fetching`` and ``close``: any.
+
+    Args:
+        list_brokers: returns the registered brokers; may raise ``RegistryError``.
+        dialer: connects to them; its creator stops it.
+        shuffle: puts the brokers into random order, so that members don't all use the same one.
     """
 
     def __init__(
         self,
         group_id: str,
-        access: BrokerAccess,
         settings: ChannelSettings,
         *,
+        list_brokers: Callable[[], Sequence[Broker]],
+        dialer: BrokerDialer,
+        shuffle: Callable[[list[Broker]], None] = random.shuffle,
         clock: Clock | None = None,
     ) -> None:
         self.group_id = group_id
-        self._access = access
+        self._list_brokers = list_brokers
+        self._dialer = dialer
+        self._shuffle = shuffle
         self._settings = settings
         self._clock = clock or SystemClock()
         self._pool: ConnectionPool | None = None
@@ -273,7 +268,7 @@ class CoordinatorChannel:
             if self._closed or (fetching and self._fetching_stopped):
                 raise ConnectionLost(f"group {self.group_id}: the offset channel is closed")
             if self._pool is None or self._pool.stopped:
-                pool = ConnectionPool(self._access.dialer, self._clock)
+                pool = ConnectionPool(self._dialer, self._clock)
                 self._pool, self._coordinator = pool, None
             self._running = _CallInProgress(
                 self._pool, self._settings, self._clock, fetching=fetching
@@ -319,12 +314,12 @@ class CoordinatorChannel:
     def _look_up(self, running: _CallInProgress) -> Broker | st.AttemptResult:
         """Look up the coordinator: request it from brokers in random order until one responds."""
         try:
-            brokers = list(self._access.list_brokers())
+            brokers = list(self._list_brokers())
         except TransportError as error:
             return st.AttemptResult(reason=str(error))
         if not brokers:
             return st.AttemptResult(reason="no broker is registered")
-        self._access.shuffle(brokers)
+        self._shuffle(brokers)
         reasons: dict[Broker, str] = {}
         lookup = running.round(who_coordinates(self.group_id), brokers, reasons)
         try:

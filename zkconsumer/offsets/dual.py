@@ -30,15 +30,11 @@ class DualOffsetStore:
     """
 
     storage: Final = "both"
+    expires: Final = True
 
     def __init__(self, kafka: OffsetStore, zookeeper: OffsetStore) -> None:
         self._kafka = kafka
         self._zookeeper = zookeeper
-
-    @property
-    def expires(self) -> bool:
-        """See ``OffsetStore``: true if one of the two expires."""
-        return self._kafka.expires or self._zookeeper.expires
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """Return the larger of both offsets, for each partition.

@@ -1,7 +1,15 @@
 """Offsets in Kafka: topic ``__consumer_offsets``, through the group's coordinator. 0.8.2 and later.
 
 Entries expire ``offsets.retention.minutes`` (a day) after their last commit, so a member has to
-commit unchanged offsets, too. Kafka does not check who commits: see ``guarded``.
+commit unchanged offsets, too.
+
+Kafka does not check who commits. So a member reads the owner nodes before each commit, and only
+offsets of partitions that are still ours are sent. That is a check, not a fence: ZooKeeper can
+check the owner in the transaction that writes (``fenced``), Kafka can't. A member that is delayed
+between the check and the commit, until after its session has expired, still overwrites what the
+next owner has committed: the group then reads some messages again. Without the check, the time in
+which that can happen would begin with the last event of the member's session; with it, it is
+milliseconds.
 
 The last commit may be lost although the coordinator acknowledged it: if the coordinator dies before
 the other replicas learn that all have the entry, which takes up to half a second, its successor
@@ -15,7 +23,7 @@ an error of one partition is reported instead of treated as "no offset", which w
 or deliver all of them again; and a commit that fails is reported.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.error_codes import ErrorCode, explained
@@ -61,6 +69,8 @@ class KafkaOffsetStore:
 
     Args:
         channel: the connection to the group's coordinator; its creator closes it.
+        still_ours: reads which of these partitions are still ours, the only ones that are then
+            committed; may raise ``RegistryError``. None: any offset is committed.
         commit_max_retries: ``offsets.commit.max.retries``.
         metadata_limit: the number of metadata characters that the brokers accept.
     """
@@ -72,11 +82,13 @@ class KafkaOffsetStore:
         self,
         channel: CoordinatorChannel,
         *,
+        still_ours: Callable[[Sequence[TopicPartition]], Collection[TopicPartition]] | None = None,
         commit_max_retries: int = 5,
         metadata_limit: int = METADATA_LIMIT,
     ) -> None:
         self._channel = channel
         self._group_id = channel.group_id
+        self._still_ours = still_ours
         self._commit_max_retries = commit_max_retries
         self._metadata_limit = metadata_limit
 
@@ -115,9 +127,15 @@ class KafkaOffsetStore:
         Raises:
             TransportError: no response in time, or interrupted: some may be committed.
             UnsupportedVersion: the brokers are older than 0.8.2.
-            RegistryError: the brokers could not be listed.
+            RegistryError: the brokers could not be listed, or the owners not be read.
         """
-        outcome = {tp: self._refusal(tp, offset) for tp, offset in offsets.items()}
+        owned: Collection[TopicPartition] = offsets
+        if self._still_ours is not None and offsets:
+            owned = self._still_ours(list(offsets))
+        outcome = {
+            tp: self._refusal(tp, offset) if tp in owned else _not_ours(tp)
+            for tp, offset in offsets.items()
+        }
         wanted = {tp: offset for tp, offset in offsets.items() if outcome[tp] is None}
         if not wanted:
             return outcome
@@ -221,6 +239,13 @@ class CommitExchange:
     def is_unsettled(self, tp: TopicPartition) -> bool:
         """Return whether a retry may change the result of a partition."""
         return is_retriable(self.responses.get(tp, ErrorCode.NONE))
+
+
+def _not_ours(tp: TopicPartition) -> str:
+    return (
+        f"the owner node of {tp} is gone, or another member's: a commit could overwrite that of "
+        "the new owner; messages since the last commit are delivered again there"
+    )
 
 
 def fetched(read: Positions, tp: TopicPartition, about: str) -> FetchedOffset:

@@ -35,19 +35,11 @@ class TopicChecked:
     """An ``OffsetStore`` that reads and writes offsets of present topics only."""
 
     def __init__(self, store: OffsetStore, topic_czxids: TopicCzxids) -> None:
+        self.storage = store.storage
+        self.expires = store.expires
         self._store = store
         self._topic_czxids = topic_czxids
         self._czxids: dict[TopicPartition, int] = {}
-
-    @property
-    def storage(self) -> str:
-        """See ``OffsetStore``."""
-        return self._store.storage
-
-    @property
-    def expires(self) -> bool:
-        """See ``OffsetStore``."""
-        return self._store.expires
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """See ``OffsetStore``; an offset of the former topic becomes ``former``."""
@@ -85,7 +77,7 @@ class TopicChecked:
 
     def _marked(self, offset: OffsetAndMetadata, czxid: int | None) -> OffsetAndMetadata:
         # Only Kafka expires offsets, and only Kafka keeps metadata.
-        if czxid is None or offset.metadata or not self._store.expires:
+        if czxid is None or offset.metadata or not self.expires:
             return offset
         return offset._replace(metadata=f"zkconsumer:topic-czxid={czxid:x}")
 

@@ -1,7 +1,6 @@
 """Creates the offset stores of a connector from its configuration."""
 
 import logging
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,13 +9,11 @@ from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.offsets.coordinator import (
-    BrokerAccess,
     ChannelSettings,
     CoordinatorChannel,
     offset_dialer,
 )
 from zkconsumer.offsets.dual import DualOffsetStore
-from zkconsumer.offsets.guarded import OwnedOnly
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.topic_checked import TopicChecked
@@ -79,13 +76,16 @@ def wire_offsets(
             unguarded=TopicChecked(zookeeper_unguarded, czxids),
         )
     dialer = offset_dialer(config.client_id, config.offsets_channel_socket_timeout_ms, security)
-    access = BrokerAccess(
-        list_brokers=LiveBrokers(registry).read, dialer=dialer, shuffle=random.shuffle
+    channel = CoordinatorChannel(
+        config.group_id,
+        _channel_settings(config, store.negotiated_timeout_ms),
+        list_brokers=LiveBrokers(registry).read,
+        dialer=dialer,
+        clock=clock,
     )
-    settings = _channel_settings(config, store.negotiated_timeout_ms)
-    channel = CoordinatorChannel(config.group_id, access, settings, clock=clock)
-    unguarded = KafkaOffsetStore(channel, commit_max_retries=config.offsets_commit_max_retries)
-    in_kafka = OwnedOnly(unguarded, registry.still_ours)
+    retries = config.offsets_commit_max_retries
+    in_kafka = KafkaOffsetStore(channel, still_ours=registry.still_ours, commit_max_retries=retries)
+    kafka_unguarded = KafkaOffsetStore(channel, commit_max_retries=retries)
     if not config.auto_commit_enable:
         log.warning(
             "group %s: brokers delete offsets that were not committed for a day (their "
@@ -99,10 +99,10 @@ def wire_offsets(
 
     both = config.dual_commit_enabled
     guarded = DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka
-    any_owner = DualOffsetStore(unguarded, zookeeper_unguarded) if both else unguarded
+    unguarded = DualOffsetStore(kafka_unguarded, zookeeper_unguarded) if both else kafka_unguarded
     return OffsetSide(
         store=TopicChecked(guarded, czxids),
-        unguarded=TopicChecked(any_owner, czxids),
+        unguarded=TopicChecked(unguarded, czxids),
         interrupt=channel.interrupt,
         stop_fetching=channel.stop_fetching,
         close=close,

@@ -9,7 +9,6 @@ Offsets are stored where the 0.8 consumer stores them: see ``offsets``. Thread: 
 """
 
 import logging
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import partial
@@ -21,7 +20,6 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.offsets.coordinator import (
-    BrokerAccess,
     ChannelSettings,
     CoordinatorChannel,
     offset_dialer,
@@ -286,8 +284,7 @@ def _in_kafka(
         dialer = dialer_of(
             ClientSettings(client_id=_CLIENT_ID, timeout_ms=settings.timeout_ms, security=security)
         )
-    access = BrokerAccess(list_brokers=cluster.brokers, dialer=dialer, shuffle=random.shuffle)
-    channel = CoordinatorChannel(group_id, access, settings)
+    channel = CoordinatorChannel(group_id, settings, list_brokers=cluster.brokers, dialer=dialer)
 
     def hang_up() -> None:
         channel.close()

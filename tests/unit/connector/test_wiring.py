@@ -34,7 +34,7 @@ from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.observe import Event, MemberName, MessagePoisoned
 from zkconsumer.offsets import coordinator
 from zkconsumer.offsets import wiring as offset_wiring
-from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
+from zkconsumer.offsets.coordinator import ChannelSettings, CoordinatorChannel
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.versions import BrokerGeneration
@@ -265,12 +265,10 @@ def test_a_commit_to_kafka_leaves_time_for_the_release(
     """A commit may take two thirds of the shutdown time-out, and two sessions at most."""
     seen: list[ChannelSettings] = []
 
-    def recording(
-        group_id: str, access: BrokerAccess, settings: ChannelSettings, *, clock: ManualClock
-    ) -> CoordinatorChannel:
-        assert (group_id, clock) == ("g1", CLOCK)
+    def recording(group_id: str, settings: ChannelSettings, **parts: Any) -> CoordinatorChannel:
+        assert (group_id, parts["clock"]) == ("g1", CLOCK)
         seen.append(settings)
-        return CoordinatorChannel(group_id, access, settings, clock=clock)
+        return CoordinatorChannel(group_id, settings, **parts)
 
     monkeypatch.setattr(offset_wiring, "CoordinatorChannel", recording)
     parts = assembled(

@@ -152,7 +152,7 @@ class OffsetsCluster:
             hang_up = kafka.close
         if not storages and store is not None:
             GroupPaths(group_id)
-        group = MigratedGroup.of(group_id, *storages.values(), clock=self._access.clock)
+        group = MigratedGroup(group_id, tuple(storages.values()), self._access.clock)
         return GroupOffsetStores(
             group_id=group_id,
             storages=storages,

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.offsets.migration.group_offset_store import GroupOffsetStore
@@ -15,7 +15,7 @@ _CHECK_INTERVAL_MS = 250
 """The interval at which to check whether the last member has left."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MigratedGroup:
     """A group, and all stores that know its members or its offsets.
 
@@ -28,14 +28,7 @@ class MigratedGroup:
 
     group_id: str
     storages: Sequence[GroupOffsetStore]
-    clock: Clock
-
-    @classmethod
-    def of(
-        cls, group_id: str, *storages: GroupOffsetStore, clock: Clock | None = None
-    ) -> "MigratedGroup":
-        """Return a group whose members are known to these stores only."""
-        return cls(group_id=group_id, storages=storages, clock=clock or SystemClock())
+    clock: Clock = field(default_factory=SystemClock)
 
     def members(self) -> list[str]:
         """Return the live members, from all stores."""

@@ -7,7 +7,6 @@ Not all versions have a request that deletes an offset. To restore "no offset", 
 every client takes for that, as the coordinator does.
 """
 
-import random
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
@@ -18,7 +17,6 @@ from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.offsets.coordinator import (
-    BrokerAccess,
     ChannelSettings,
     CoordinatorAttempt,
     CoordinatorChannel,
@@ -78,8 +76,9 @@ class KafkaGroupOffsets:
         self._client = client
         self._group_id = group_id
         self._settings = settings
-        access = BrokerAccess(list_brokers=self._brokers, dialer=dialer, shuffle=random.shuffle)
-        self._channel = CoordinatorChannel(group_id, access, settings, clock=clock)
+        self._channel = CoordinatorChannel(
+            group_id, settings, list_brokers=self._brokers, dialer=dialer, clock=clock
+        )
 
     def close(self) -> None:
         """Close the connection; later calls fail."""

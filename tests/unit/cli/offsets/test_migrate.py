@@ -41,7 +41,7 @@ class MigrationWorld:
 
         def of(group_id: str, *, with_kafka: bool) -> SimpleNamespace:
             assert (group_id, with_kafka) == ("g", True)
-            group = MigratedGroup.of(group_id, *both.values())
+            group = MigratedGroup(group_id, tuple(both.values()))
             return SimpleNamespace(group=group, storage=both.get)
 
         yield SimpleNamespace(

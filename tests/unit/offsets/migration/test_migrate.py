@@ -24,7 +24,7 @@ class TwoStoreWorld:
             OffsetStorage.ZOOKEEPER, {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7)}
         )
         self.target = MemoryOffsetStore(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2, "note")})
-        self.group = MigratedGroup.of("g", self.source, self.target)
+        self.group = MigratedGroup("g", (self.source, self.target))
         self.migration = Migration(self.group, self.source, self.target, ALL)
 
 
