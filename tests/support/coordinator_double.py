@@ -1,7 +1,8 @@
 """A broker that coordinates one group, for real threads, but without a network.
 
-It serves as a member's ``Dialer`` and ``Cluster``. The group itself is a ``FakeGroupCoordinator``;
-this module adds the encoding of each version, the offsets, and all kinds of failures.
+It serves as a member's ``BrokerDialer`` and ``ClusterClient``. The group itself is a
+``FakeGroupCoordinator``; this module adds the encoding of each version, the offsets, and all kinds
+of failures.
 """
 
 import itertools
@@ -135,14 +136,14 @@ class CoordinatorDouble:
     # --- as a cluster -------------------------------------------------------------------
 
     def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
-        """See ``Cluster``."""
+        """See ``ClusterClient``."""
         del group_id, timeout_ms
         self.searches += 1
         self._need(ApiKey.FIND_COORDINATOR)
         return self.found
 
     def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
-        """See ``Cluster``."""
+        """See ``ClusterClient``."""
         del timeout_ms
         self._need(ApiKey.OFFSET_FETCH)
         return HERE
@@ -152,7 +153,7 @@ class CoordinatorDouble:
             raise UnsupportedVersion(f"{HERE}: it lacks {api.name}")
 
     def view(self, topics: Collection[str] | None = None, *, timeout_ms: int = 0) -> ClusterView:
-        """See ``Cluster``."""
+        """See ``ClusterClient``."""
         del timeout_ms
         return ClusterView(
             brokers={0: HERE},
@@ -169,7 +170,7 @@ class CoordinatorDouble:
     # --- as a dialer --------------------------------------------------------------------
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> "_Connection":
-        """See ``Dialer``."""
+        """See ``BrokerDialer``."""
         del timeout_ms
         self.dials += 1
         if self.refuses_connections:
@@ -379,7 +380,7 @@ class _Connection:
         at_least: int = 0,
         at_most: int | None = None,
     ) -> int:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         api = request.API
         newest = self._double.newest(api.key, api.last if at_most is None else at_most)
         if newest < at_least:
@@ -405,7 +406,7 @@ class _Connection:
         return decode_response(request, version, frame[LENGTH_BYTES:])[1]
 
     def close(self) -> None:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         self._closed = True
 
     def _wait(self, deadline_ms: int, *, silent: bool) -> Response | None:

@@ -3,8 +3,9 @@
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -12,10 +13,6 @@ from zkconsumer.membership.coordinator.assembly import build_member
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
 from zkconsumer.membership.coordinator.polled.member import GroupMember
-from zkconsumer.membership.coordinator.threads.coordinator_connection import (
-    CoordinatorFinder,
-    Dialer,
-)
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
@@ -76,7 +73,8 @@ class MemberInTest:
     """One member with a thread scope of its own; leaving the context closes it.
 
     Args:
-        dialer, cluster: open its connections, and find its coordinator.
+        dialer, cluster: open its connections, and find its coordinator, as a ``BrokerDialer`` and
+            a ``ClusterClient`` do.
         group_id: its group.
         settings: its membership's settings.
         name: its threads' name.
@@ -85,8 +83,8 @@ class MemberInTest:
 
     def __init__(
         self,
-        dialer: Dialer,
-        cluster: CoordinatorFinder,
+        dialer: Any,
+        cluster: Any,
         *,
         group_id: str = "g",
         settings: GroupSettings = QUICK,
@@ -102,22 +100,18 @@ class MemberInTest:
         self.scope = ThreadScope(name)
         self.cluster = cluster
         threads = build_member(
-            GroupTerms(group_id=group_id, settings=settings),
+            GroupTerms(
+                group_id=group_id,
+                settings=replace(settings, request_timeout_ms=request_timeout_ms),
+            ),
             dialer=dialer,
             cluster=cluster,
             wake=self.wakeup.set,
-            request_timeout_ms=request_timeout_ms,
             on_group_topics=self.group_topics.append,
             clock=SystemClock(),
             random=random.random,
         )
-        self.member = GroupMember(
-            threads,
-            handler=self.handler,
-            view=lambda: cluster.view(None, timeout_ms=1_000),
-            scope=self.scope,
-            request_timeout_ms=request_timeout_ms,
-        )
+        self.member = GroupMember(threads, handler=self.handler, scope=self.scope)
 
     def __enter__(self) -> Self:
         return self

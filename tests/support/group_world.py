@@ -15,14 +15,19 @@ from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.core.membership import MembershipCore
-from zkconsumer.membership.coordinator.core.states import (
-    TRANSITIONS,
-    GroupSettings,
-    MembershipState,
-)
+from zkconsumer.membership.coordinator.core.states import GroupSettings, MembershipState
 from zkconsumer.model import TopicPartition
 
 SESSION_MS, INTERVAL_MS, POLL_MS = 1000, 300, 3000
+TRANSITIONS: Mapping[MembershipState, frozenset[MembershipState]] = {
+    MembershipState.UNJOINED: frozenset({MembershipState.PREPARING}),
+    MembershipState.PREPARING: frozenset({MembershipState.COMPLETING, MembershipState.UNJOINED}),
+    MembershipState.COMPLETING: frozenset(
+        {MembershipState.STABLE, MembershipState.PREPARING, MembershipState.UNJOINED}
+    ),
+    MembershipState.STABLE: frozenset({MembershipState.PREPARING, MembershipState.UNJOINED}),
+}
+"""The states that may follow each state, as they are drawn in ``states``."""
 # One event may pass through a state, for example leave and join again.
 _REACHED = {
     before: (before, *after, MembershipState.UNJOINED, *TRANSITIONS[MembershipState.UNJOINED])

@@ -138,7 +138,7 @@ class FakeMembership:
         assert timeout_ms >= 0
         return {tp: self.committed_offsets.get(tp) for tp in partitions}
 
-    def on_topics_changed(self) -> None:
+    def on_topics_changed(self, view: ClusterView) -> None:
         """See ``Membership``."""
 
     def rejoin(self) -> None:

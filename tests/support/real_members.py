@@ -7,9 +7,8 @@ from typing import TypeVar
 from tests.support.group_members import MemberInTest
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.membership.coordinator.core.states import GroupSettings
-from zkconsumer.membership.coordinator.threads.coordinator_connection import Connection
 from zkconsumer.model import Broker
-from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import Request
@@ -27,7 +26,7 @@ _TIMEOUT_MS = 20_000
 class _Freezable:
     """A connection that sends nothing while its gate is closed."""
 
-    def __init__(self, connection: Connection, gate: threading.Event) -> None:
+    def __init__(self, connection: NegotiatedConnection, gate: threading.Event) -> None:
         self._connection = connection
         self._gate = gate
         self._closed = False
@@ -39,13 +38,13 @@ class _Freezable:
         at_least: int = 0,
         at_most: int | None = None,
     ) -> int:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         return self._connection.version_of(request, at_least=at_least, at_most=at_most)
 
     def call(
         self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
     ) -> R:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         while not self._closed and not self._gate.wait(0.05):
             pass
         return self._connection.call(
@@ -53,7 +52,7 @@ class _Freezable:
         )
 
     def close(self) -> None:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         self._closed = True
         self._connection.close()
 
@@ -70,8 +69,8 @@ class FreezingDialer:
         self.running = threading.Event()
         self.running.set()
 
-    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> Connection:
-        """See ``Dialer``."""
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> _Freezable:
+        """See ``BrokerDialer``."""
         return _Freezable(self._dialer.dial(broker, timeout_ms=timeout_ms), self.running)
 
 

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection
+from typing import cast
 
 from tests.support.group_members import RecordingHandler
 from tests.support.manual_clock import ManualClock
@@ -11,14 +12,12 @@ from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
 from zkconsumer.membership.coordinator.polled.caller_events import CallerEvents
 from zkconsumer.membership.coordinator.threads.caller import Caller
-from zkconsumer.membership.coordinator.threads.coordinator_connection import (
-    Connection,
-    CoordinatorConnection,
-)
+from zkconsumer.membership.coordinator.threads.coordinator_connection import CoordinatorConnection
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
 from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
 from zkconsumer.membership.coordinator.threads.orders import GroupOrders, JoinSteps
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 
 COORDINATOR = Broker(0, "broker", 9092)
 SETTINGS = GroupSettings(
@@ -27,7 +26,7 @@ SETTINGS = GroupSettings(
 
 
 class UnreachableDialer:
-    """A ``Dialer`` for brokers that are down.
+    """A ``BrokerDialer`` for brokers that are down.
 
     Attributes:
         dials: the number of attempts.
@@ -36,8 +35,8 @@ class UnreachableDialer:
     def __init__(self) -> None:
         self.dials = 0
 
-    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> Connection:
-        """See ``Dialer``."""
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+        """See ``BrokerDialer``."""
         del timeout_ms
         self.dials += 1
         raise ConnectFailed(f"{broker}: nobody listens")
@@ -67,8 +66,9 @@ class ThreadlessSession:
         self.wakes = 0
         self.dialer = UnreachableDialer()
         self.caller = Caller(self.clock, self._wake)
-        self.group_orders = GroupOrders(CoordinatorConnection(self.dialer))
-        self.join_steps = JoinSteps(CoordinatorConnection(self.dialer))
+        dialer = cast("BrokerDialer", self.dialer)
+        self.group_orders = GroupOrders(CoordinatorConnection(dialer))
+        self.join_steps = JoinSteps(CoordinatorConnection(dialer))
         self.session = MemberSession(
             GroupTerms(group_id="g", settings=settings),
             clock=self.clock,

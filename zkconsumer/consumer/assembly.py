@@ -168,7 +168,7 @@ class _Wiring:
         self._view_listeners = (
             engine.cluster_changed,
             lambda _: session.saw_view(),
-            lambda _: membership.on_topics_changed(),
+            membership.on_topics_changed,
             lambda _: wakeup.signal(),
         )
         one_caller = SingleCaller(guard)
@@ -231,7 +231,6 @@ class _Wiring:
             session,
             dialer=self._dialer,
             client=self._client,
-            view=self._view,
             wake=self._wakeup.signal,
             scope=self._scope,
             clock=self._clock,

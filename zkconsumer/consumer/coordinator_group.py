@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.session import PollSession
 from zkconsumer.membership.coordinator.assembly import build_member
@@ -29,6 +28,7 @@ def group_settings_of(config: PollConfig) -> GroupSettings:
         max_poll_interval_ms=config.max_poll_interval_ms,
         retry_backoff_ms=config.retry_backoff_ms,
         retry_backoff_max_ms=config.retry_backoff_max_ms,
+        request_timeout_ms=config.request_timeout_ms,
     )
 
 
@@ -38,7 +38,6 @@ def coordinator_member(  # noqa: PLR0913 - one part a line, all by name
     *,
     dialer: BrokerDialer,
     client: ClusterClient,
-    view: Callable[[], ClusterView],
     wake: Callable[[], None],
     scope: ThreadScope,
     clock: Clock,
@@ -50,7 +49,6 @@ def coordinator_member(  # noqa: PLR0913 - one part a line, all by name
         session: called when partitions come and go.
         dialer: opens the member's connections.
         client: finds the coordinator.
-        view: returns the latest view of the cluster.
         wake: wakes the caller's thread.
         scope: owns the member's threads.
         clock: the time.
@@ -68,15 +66,8 @@ def coordinator_member(  # noqa: PLR0913 - one part a line, all by name
         dialer=dialer,
         cluster=client,
         wake=wake,
-        request_timeout_ms=config.request_timeout_ms,
         on_group_topics=session.watch_for_group,
         clock=clock,
         random=random.random,
     )
-    return GroupMember(
-        threads,
-        handler=session,
-        view=view,
-        scope=scope,
-        request_timeout_ms=config.request_timeout_ms,
-    )
+    return GroupMember(threads, handler=session, scope=scope)

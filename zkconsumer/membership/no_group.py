@@ -91,7 +91,7 @@ class NoGroup:
         del partitions, timeout_ms
         raise _without_group("look up committed offsets")
 
-    def on_topics_changed(self) -> None:
+    def on_topics_changed(self, view: ClusterView) -> None:
         """See ``Membership``."""
 
     def rejoin(self) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Protocol
 
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 Partitions = frozenset[TopicPartition]
@@ -153,8 +154,8 @@ class Membership(Protocol):
         """
         ...
 
-    def on_topics_changed(self) -> None:
-        """Check whether the cluster's topics need a new assignment. Thread: any."""
+    def on_topics_changed(self, view: ClusterView) -> None:
+        """Check whether the topics of a new view need a new assignment. Thread: any."""
         ...
 
     def rejoin(self) -> None:

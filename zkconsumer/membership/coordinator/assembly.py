@@ -4,20 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError
 from zkconsumer.membership.coordinator.core import requests
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
 from zkconsumer.membership.coordinator.threads.caller import Caller
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorConnection,
-    CoordinatorFinder,
-    Dialer,
 )
 from zkconsumer.membership.coordinator.threads.group_thread import GroupThread
 from zkconsumer.membership.coordinator.threads.join_thread import JoinThread
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
 from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
 from zkconsumer.membership.coordinator.threads.orders import GroupOrders, JoinSteps
+from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import ThreadScope
 
 
@@ -45,10 +45,9 @@ class MemberThreads:
 def build_member(  # noqa: PLR0913 - each is another part of the consumer
     terms: GroupTerms,
     *,
-    dialer: Dialer,
-    cluster: CoordinatorFinder,
+    dialer: BrokerDialer,
+    cluster: ClusterClient,
     wake: Callable[[], None],
-    request_timeout_ms: int,
     on_group_topics: Callable[[frozenset[str]], None],
     clock: Clock,
     random: Callable[[], float],
@@ -60,7 +59,6 @@ def build_member(  # noqa: PLR0913 - each is another part of the consumer
         dialer: opens connections to brokers.
         cluster: finds the coordinator, and the topics that a leader assigns.
         wake: wakes the caller's thread. Thread: any.
-        request_timeout_ms: ``request.timeout.ms``; also limits asynchronous commits.
         on_group_topics: called with the topics of all members when we assign partitions, and with
             none when we no longer do: they must be watched, too. Thread: one of the member's.
         clock: the time.
@@ -83,13 +81,6 @@ def build_member(  # noqa: PLR0913 - each is another part of the consumer
         jobs=jobs,
         orders=orders,
         caller=caller,
-        group=GroupThread(jobs, orders, caller, cluster, request_timeout_ms=request_timeout_ms),
-        join=JoinThread(
-            session,
-            steps,
-            caller,
-            cluster,
-            request_timeout_ms=request_timeout_ms,
-            on_group_topics=on_group_topics,
-        ),
+        group=GroupThread(jobs, orders, caller, cluster),
+        join=JoinThread(session, steps, caller, cluster, on_group_topics),
     )

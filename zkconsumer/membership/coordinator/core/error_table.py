@@ -51,6 +51,14 @@ _COORDINATOR_GONE: Mapping[int, Handling] = {
     E.NOT_COORDINATOR: Handling.RELOCATE,
 }
 
+_TO_A_MEMBER: Mapping[int, Handling] = {
+    **_COORDINATOR_GONE,
+    E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
+    E.ILLEGAL_GENERATION: Handling.RESET_GENERATION,
+    E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
+    E.FENCED_INSTANCE_ID: Handling.FENCED,
+}
+
 TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
     MembershipRequest.FIND: {
         E.COORDINATOR_NOT_AVAILABLE: Handling.RETRY,
@@ -79,33 +87,21 @@ TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
         E.UNSUPPORTED_VERSION: Handling.FATAL,
     },
     MembershipRequest.SYNC: {
-        **_COORDINATOR_GONE,
+        **_TO_A_MEMBER,
         E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
-        E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
-        E.ILLEGAL_GENERATION: Handling.RESET_GENERATION,
-        E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
-        E.FENCED_INSTANCE_ID: Handling.FENCED,
         E.INCONSISTENT_GROUP_PROTOCOL: Handling.FATAL,
         E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
     },
     MembershipRequest.HEARTBEAT: {
-        **_COORDINATOR_GONE,
+        **_TO_A_MEMBER,
         E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
-        E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
-        E.ILLEGAL_GENERATION: Handling.RESET_GENERATION,
-        E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
-        E.FENCED_INSTANCE_ID: Handling.FENCED,
         E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
     },
     # Whether the offsets are committed is up to the offset store; these codes also concern the
     # member, all others don't.
     MembershipRequest.COMMIT: {
-        **_COORDINATOR_GONE,
+        **_TO_A_MEMBER,
         E.REQUEST_TIMED_OUT: Handling.RELOCATE,
-        E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
-        E.ILLEGAL_GENERATION: Handling.RESET_GENERATION,
-        E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
-        E.FENCED_INSTANCE_ID: Handling.FENCED,
     },
 }
 

@@ -16,7 +16,6 @@ r"""The states of a member of a coordinator's group, and its settings.
 Source: Kafka ``AbstractCoordinator.MemberState``.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -40,16 +39,6 @@ class MembershipState(Enum):
     """In a generation with an assignment, which the next poll takes over."""
 
 
-TRANSITIONS: Mapping[MembershipState, frozenset[MembershipState]] = {
-    MembershipState.UNJOINED: frozenset({MembershipState.PREPARING}),
-    MembershipState.PREPARING: frozenset({MembershipState.COMPLETING, MembershipState.UNJOINED}),
-    MembershipState.COMPLETING: frozenset(
-        {MembershipState.STABLE, MembershipState.PREPARING, MembershipState.UNJOINED}
-    ),
-    MembershipState.STABLE: frozenset({MembershipState.PREPARING, MembershipState.UNJOINED}),
-}
-"""The states that may follow each state."""
-
 HEARTBEATS = (MembershipState.COMPLETING, MembershipState.STABLE)
 """The states that need heartbeats; a pending JoinGroup keeps the member alive by itself."""
 
@@ -69,6 +58,7 @@ class GroupSettings:
             ``session_timeout_ms``.
         retry_backoff_ms: ``retry.backoff.ms``, the first pause after a failure; pauses double.
         retry_backoff_max_ms: ``retry.backoff.max.ms``, the longest pause.
+        request_timeout_ms: ``request.timeout.ms``; also limits asynchronous commits.
     """
 
     strategies: tuple[str, ...] = ("range", "cooperative-sticky")
@@ -79,6 +69,7 @@ class GroupSettings:
     rebalance_timeout_ms: int | None = None
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
+    request_timeout_ms: int = 30_000
 
     @property
     def backoff(self) -> Backoff:

@@ -1,7 +1,7 @@
 """A member of a coordinator's group, as the poll API sees it."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import GroupFailed
@@ -30,9 +30,7 @@ class GroupMember:
 
     Args:
         handler: called when partitions come and go, in the caller's thread.
-        view: returns the latest view of the cluster, for ``on_topics_changed``.
         scope: owns the two threads, which are started here.
-        request_timeout_ms: ``request.timeout.ms`` of asynchronous commits.
 
     Attributes:
         counts: the counts of events, for metrics.
@@ -43,9 +41,7 @@ class GroupMember:
         threads: MemberThreads,
         *,
         handler: OwnershipHandler,
-        view: Callable[[], ClusterView],
         scope: ThreadScope,
-        request_timeout_ms: int,
     ) -> None:
         self._threads = threads
         self._session = threads.jobs.session
@@ -55,8 +51,6 @@ class GroupMember:
         self._events = CallerEvents(
             self._session, self._caller, threads.orders, handler, self._commits.flush
         )
-        self._view = view
-        self._request_timeout_ms = request_timeout_ms
         self.counts: CoordinatorGroupCounts = self._session.counts
         threads.start(scope, self._broken)
 
@@ -100,9 +94,9 @@ class GroupMember:
         self._events.poll()
         self._events.run()
 
-    def on_topics_changed(self) -> None:
+    def on_topics_changed(self, view: ClusterView) -> None:
         """See ``Membership``."""
-        self._threads.join.on_topics_changed(self._view().partitions)
+        self._threads.join.on_topics_changed(view.partitions)
 
     def rejoin(self) -> None:
         """See ``Membership``."""
@@ -151,7 +145,8 @@ class GroupMember:
 
     def commit_async(self, offsets: Offsets, done: CommitDone | None) -> None:
         """See ``Membership``."""
-        self._commits.commit_async(offsets, done, timeout_ms=self._request_timeout_ms)
+        timeout_ms = self._session.terms.settings.request_timeout_ms
+        self._commits.commit_async(offsets, done, timeout_ms=timeout_ms)
 
     def run_callbacks(self) -> None:
         """See ``Membership``."""

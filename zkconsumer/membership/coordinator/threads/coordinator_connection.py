@@ -4,66 +4,13 @@ All of them are closed together, and the core is notified only once of the coord
 """
 
 import threading
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.model import Broker
-from zkconsumer.wire.api import Request
-
-R = TypeVar("R")
-
-
-class Connection(Protocol):
-    """The part of ``NegotiatedConnection`` that is used here."""
-
-    def version_of(
-        self,
-        request: Request[R] | type[Request[R]],
-        *,
-        at_least: int = 0,
-        at_most: int | None = None,
-    ) -> int:
-        """See ``NegotiatedConnection``."""
-        ...
-
-    def call(
-        self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
-    ) -> R:
-        """See ``NegotiatedConnection``."""
-        ...
-
-    def close(self) -> None:
-        """See ``NegotiatedConnection``."""
-        ...
-
-
-class Dialer(Protocol):
-    """The part of ``BrokerDialer`` that is used here."""
-
-    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> Connection:
-        """See ``BrokerDialer``."""
-        ...
-
-
-class CoordinatorFinder(Protocol):
-    """The part of ``ClusterClient`` that is used here."""
-
-    def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
-        """See ``ClusterClient``."""
-        ...
-
-    def coordinator_of_offsets(self, *, timeout_ms: int) -> Broker:
-        """See ``ClusterClient``."""
-        ...
-
-    def view(self, topics: Collection[str] | None, *, timeout_ms: int) -> ClusterView:
-        """See ``ClusterClient``."""
-        ...
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +31,15 @@ class CoordinatorConnection:
     Thread: one; ``cut`` and ``stop``: any.
     """
 
-    def __init__(self, dialer: Dialer) -> None:
+    def __init__(self, dialer: BrokerDialer) -> None:
         self._dialer = dialer
         # Reentrant: a signal handler may close the consumer in the middle of another call.
         self._lock = threading.RLock()
-        self._held: tuple[CoordinatorAddress, Connection] | None = None
+        self._held: tuple[CoordinatorAddress, NegotiatedConnection] | None = None
         self._cuts = 0
         self._stopped = False
 
-    def connection(self, address: CoordinatorAddress) -> Connection:
+    def connection(self, address: CoordinatorAddress) -> NegotiatedConnection:
         """Return the connection to this address.
 
         Raises:
@@ -130,7 +77,7 @@ class CoordinatorConnection:
         self.cut()
 
     def _check(
-        self, address: CoordinatorAddress, cuts: int, fresh: Connection | None = None
+        self, address: CoordinatorAddress, cuts: int, fresh: NegotiatedConnection | None = None
     ) -> None:
         with self._lock:
             if self._stopped or self._cuts != cuts:

@@ -6,6 +6,7 @@ It sleeps until the core has a deadline, a commit is due, or an order arrives.
 import logging
 from functools import partial
 
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -22,7 +23,6 @@ from zkconsumer.membership.coordinator.core.error_table import Handling, Members
 from zkconsumer.membership.coordinator.threads.caller import Caller
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
     CoordinatorAddress,
-    CoordinatorFinder,
 )
 from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
 from zkconsumer.membership.coordinator.threads.offset_traffic import Located, OffsetTraffic
@@ -38,7 +38,6 @@ class GroupThread:
     Args:
         orders: the orders for this thread.
         caller: is notified of errors, and when LeaveGroup has been sent.
-        request_timeout_ms: how long a broker may take to respond.
     """
 
     def __init__(
@@ -46,9 +45,7 @@ class GroupThread:
         jobs: OffsetJobs,
         orders: GroupOrders,
         caller: Caller,
-        cluster: CoordinatorFinder,
-        *,
-        request_timeout_ms: int,
+        cluster: ClusterClient,
     ) -> None:
         session = jobs.session
         self._session = session
@@ -57,14 +54,10 @@ class GroupThread:
         self._caller = caller
         self._cluster = cluster
         # A member that waits longer than its session for a response has been removed.
-        session_ms = session.terms.settings.session_timeout_ms
-        self._timeout_ms = min(request_timeout_ms, session_ms)
-        self._offsets = OffsetTraffic(
-            jobs,
-            orders.connection,
-            partial(self._locate, for_offsets=True),
-            timeout_ms=request_timeout_ms,
-        )
+        settings = session.terms.settings
+        self._timeout_ms = min(settings.request_timeout_ms, settings.session_timeout_ms)
+        locate = partial(self._locate, for_offsets=True)
+        self._offsets = OffsetTraffic(jobs, orders.connection, locate)
         self._stopped = False
 
     def run(self) -> None:

@@ -8,6 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -20,12 +21,11 @@ from zkconsumer.membership.coordinator.core import requests
 from zkconsumer.membership.coordinator.core.terms import changed
 from zkconsumer.membership.coordinator.threads.caller import Caller
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
-    Connection,
     CoordinatorAddress,
-    CoordinatorFinder,
 )
 from zkconsumer.membership.coordinator.threads.member_session import MemberSession
 from zkconsumer.membership.coordinator.threads.orders import JoinSteps
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.messages.group_members import JoinGroupRequest, JoinGroupResponse
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,6 @@ class JoinThread:
 
     Args:
         cluster: looks up the metadata that the leader of the group needs.
-        request_timeout_ms: the time-out of these lookups.
         on_group_topics: called with the topics of all members when we assign partitions, and with
             none when we no longer do.
     """
@@ -58,9 +57,7 @@ class JoinThread:
         session: MemberSession,
         steps: JoinSteps,
         caller: Caller,
-        cluster: CoordinatorFinder,
-        *,
-        request_timeout_ms: int,
+        cluster: ClusterClient,
         on_group_topics: Callable[[frozenset[str]], None],
     ) -> None:
         settings = session.terms.settings
@@ -68,7 +65,7 @@ class JoinThread:
         self._steps = steps
         self._caller = caller
         self._cluster = cluster
-        self._request_timeout_ms = request_timeout_ms
+        self._request_timeout_ms = settings.request_timeout_ms
         self._on_group_topics = on_group_topics
         self._session_ms = settings.session_timeout_ms
         self._rebalance_ms = settings.rebalance_timeout_ms or settings.max_poll_interval_ms
@@ -136,7 +133,7 @@ class JoinThread:
 
     # --- JoinGroup ----------------------------------------------------------------------
 
-    def _join(self, step: ev.SendJoin, connection: Connection) -> ev.JoinCompleted:
+    def _join(self, step: ev.SendJoin, connection: NegotiatedConnection) -> ev.JoinCompleted:
         least = requests.least_version(self._session.terms, since=requests.STATIC_MEMBERS_SINCE)
         version = connection.version_of(JoinGroupRequest, at_least=least)
         self._set_timeouts(version)
@@ -173,7 +170,7 @@ class JoinThread:
         self._session.set_timeouts(self._session_ms, rebalance_ms)
 
     def _send_join(
-        self, step: ev.SendJoin, connection: Connection, version: int
+        self, step: ev.SendJoin, connection: NegotiatedConnection, version: int
     ) -> JoinGroupResponse:
         request = requests.join_request(
             self._session.terms,
@@ -242,7 +239,7 @@ class JoinThread:
 
     # --- SyncGroup ----------------------------------------------------------------------
 
-    def _sync(self, step: ev.SendSync, connection: Connection) -> ev.SyncCompleted:
+    def _sync(self, step: ev.SendSync, connection: NegotiatedConnection) -> ev.SyncCompleted:
         least = requests.least_version(self._session.terms, since=requests.STATIC_SYNC_SINCE)
         request = requests.sync_request(self._session.terms, step)
         response = connection.call(request, timeout_ms=self._waits_ms, at_least=least)

@@ -52,7 +52,6 @@ class OffsetTraffic:
     Args:
         connection: the connection of the thread.
         locate: returns the coordinator's address, or why there is none.
-        timeout_ms: how long the coordinator may take to respond.
     """
 
     def __init__(
@@ -60,15 +59,13 @@ class OffsetTraffic:
         jobs: OffsetJobs,
         connection: CoordinatorConnection,
         locate: Callable[[], Located],
-        *,
-        timeout_ms: int,
     ) -> None:
         self._jobs = jobs
         self._session = jobs.session
         self._connection = connection
         self._locate = locate
-        self._timeout_ms = timeout_ms
-        self._limit_ms = min(_FIRST_TIMEOUT_MS, timeout_ms)
+        self._timeout_ms = jobs.session.terms.settings.request_timeout_ms
+        self._limit_ms = min(_FIRST_TIMEOUT_MS, self._timeout_ms)
 
     def send_due(self) -> None:
         """Send the commits and reads that are due."""

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import ConsumerClosed, GroupFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.protocol import CommitDone, Offsets, OwnershipHandler, Partitions
@@ -163,7 +164,7 @@ class ZookeeperMember:
         if failure is not None:
             raise failure
 
-    def on_topics_changed(self) -> None:
+    def on_topics_changed(self, view: ClusterView) -> None:
         """See ``Membership``: watches in ZooKeeper do this."""
 
     def rejoin(self) -> None:

@@ -87,10 +87,10 @@ def test_the_leader_notices_new_partitions(broker: CoordinatorDouble, make: Make
     assert leader.group_topics[-1] == frozenset({"t", "u"})
     assert other.group_topics[-1] == frozenset()
     broker.partitions["u"] = (0, 1)
-    leader.member.on_topics_changed()
+    leader.member.on_topics_changed(broker.view())
     poll_until("the new topic", lambda: other.has == tps("u", 0, 1), leader, other)
     broker.partitions["t"] = (0, 1, 2, 3, 4)
-    leader.member.on_topics_changed()
+    leader.member.on_topics_changed(broker.view())
     poll_until("the new partition", lambda: len(leader.has) == 5, leader, other)
 
 
@@ -100,9 +100,9 @@ def test_unchanged_metadata_causes_no_rebalance(
     """The same metadata came again, or came without one of the topics."""
     leader = make(broker, "t")
     leader.poll_until("all", lambda: leader.has == ALL)
-    leader.member.on_topics_changed()
+    leader.member.on_topics_changed(broker.view())
     del broker.partitions["t"]
-    leader.member.on_topics_changed()
+    leader.member.on_topics_changed(broker.view())
     beats = leader.member.counts.heartbeats
     leader.poll_until("time passes", lambda: leader.member.counts.heartbeats > beats + 2)
     metrics = leader.member.numbers()

@@ -9,6 +9,7 @@ from tests.support.control_bench import GROUP, Group
 from tests.support.waiting import wait_until
 from tests.support.zookeeper_member import T0, T1, TIMEOUT_MS, PolledMember, in_memory, numbers
 from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.view import NOTHING_KNOWN
 from zkconsumer.errors import (
     CommitFailed,
     ConsumerClosed,
@@ -344,7 +345,7 @@ def test_a_requested_rebalance_reads_the_group_again(group: Group, member: Polle
     member.membership.rejoin()
     member.poll_until(lambda: len(member.received) == 3, "what was lost and taken again")
     assert member.received[1:] == [("lost", frozenset({1})), ("assigned", frozenset({1}))]
-    member.membership.on_topics_changed()
+    member.membership.on_topics_changed(NOTHING_KNOWN)
 
 
 def test_a_caller_that_stops_polling_leaves_the_group(

@@ -1,6 +1,7 @@
 """The table of state transitions is complete."""
 
-from zkconsumer.membership.coordinator.core.states import TRANSITIONS, MembershipState
+from tests.support.group_world import TRANSITIONS
+from zkconsumer.membership.coordinator.core.states import MembershipState
 
 
 def test_every_state_can_be_reached_and_left() -> None:

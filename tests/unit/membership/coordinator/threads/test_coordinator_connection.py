@@ -1,16 +1,18 @@
 """The coordinator's address, and the connection to it."""
 
+from typing import cast
+
 import pytest
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.backoff import Backoff
 from zkconsumer.errors import ConnectionLost
 from zkconsumer.membership.coordinator.threads.coordinator_connection import (
-    Connection,
     CoordinatorConnection,
     CoordinatorLocation,
 )
 from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.wire.api import Request
 
 BROKER = Broker(0, "broker", 9092)
@@ -27,7 +29,7 @@ class FakeConnection:
         self.closed = 0
 
     def version_of(self, request: object, *, at_least: int = 0, at_most: int | None = None) -> int:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         raise NotImplementedError
 
     def call(
@@ -38,16 +40,16 @@ class FakeConnection:
         at_least: int = 0,
         at_most: int | None = None,
     ) -> object:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         self.closed += 1
 
 
 class RecordingDialer:
-    """A ``Dialer`` that records the connections that it opened.
+    """A ``BrokerDialer`` that records the connections that it opened.
 
     Attributes:
         connections: the opened connections.
@@ -58,13 +60,13 @@ class RecordingDialer:
         self.connections: list[FakeConnection] = []
         self.meanwhile: CoordinatorConnection | None = None
 
-    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> Connection:
-        """See ``Dialer``."""
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> FakeConnection:
+        """See ``BrokerDialer``."""
         assert (broker, timeout_ms) == (BROKER, None)
         self.connections.append(FakeConnection())
         if self.meanwhile is not None:
             self.meanwhile.cut()
-        return self.connections[-1]  # type: ignore[return-value]
+        return self.connections[-1]
 
 
 class Located:
@@ -73,7 +75,7 @@ class Located:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.dialer = RecordingDialer()
-        self.connection = CoordinatorConnection(self.dialer)
+        self.connection = CoordinatorConnection(cast("BrokerDialer", self.dialer))
         backoff = Backoff(10, 40, jitter=0.0)
         self.location = CoordinatorLocation(backoff, self.clock, self.connection)
 

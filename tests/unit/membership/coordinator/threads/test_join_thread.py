@@ -1,12 +1,15 @@
 """The thread that sends JoinGroup and SyncGroup, run step by step by the test."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from tests.support.coordinator_double import CoordinatorDouble
-from tests.support.threadless_session import COORDINATOR, ThreadlessSession
+from tests.support.threadless_session import COORDINATOR, SETTINGS, ThreadlessSession
 from zkconsumer.assignment.coordinated.view import MemberView
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
@@ -21,6 +24,21 @@ ASSIGN = ev.Assign(
 )
 
 
+def thread_of(
+    threadless: ThreadlessSession,
+    cluster: CoordinatorDouble,
+    on_group_topics: Callable[[frozenset[str]], None] = lambda _topics: None,
+) -> JoinThread:
+    """Return the join thread of a session, which is not started."""
+    return JoinThread(
+        threadless.session,
+        threadless.join_steps,
+        threadless.caller,
+        cast("ClusterClient", cluster),
+        on_group_topics,
+    )
+
+
 def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -28,14 +46,7 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     threadless = ThreadlessSession()
     threadless.events.report(ev.Subscribed(frozenset({"t"})))
     watched: list[frozenset[str]] = []
-    thread = JoinThread(
-        threadless.session,
-        threadless.join_steps,
-        threadless.caller,
-        CoordinatorDouble({"t": 2}),
-        request_timeout_ms=1_000,
-        on_group_topics=watched.append,
-    )
+    thread = thread_of(threadless, CoordinatorDouble({"t": 2}), watched.append)
     triggered: list[ev.Event] = []
     monkeypatch.setattr(
         threadless.session, "notify", lambda event, **_settings: triggered.append(event)
@@ -70,7 +81,7 @@ class RecordingCluster(CoordinatorDouble):
         self.on_view: Callable[[], None] = lambda: None
 
     def view(self, topics: Collection[str] | None = None, *, timeout_ms: int = 0) -> ClusterView:
-        """See ``Cluster``."""
+        """See ``ClusterClient``."""
         self.timeouts.append(timeout_ms)
         self.on_view()
         return super().view(topics, timeout_ms=timeout_ms)
@@ -78,16 +89,9 @@ class RecordingCluster(CoordinatorDouble):
 
 def test_a_leader_reads_the_topics_of_its_group_within_a_request_timeout() -> None:
     """A silent cluster must not block the group for ever."""
-    threadless = ThreadlessSession()
+    threadless = ThreadlessSession(replace(SETTINGS, request_timeout_ms=1_234))
     cluster = RecordingCluster({"t": 2})
-    thread = JoinThread(
-        threadless.session,
-        threadless.join_steps,
-        threadless.caller,
-        cluster,
-        request_timeout_ms=1_234,
-        on_group_topics=lambda _topics: None,
-    )
+    thread = thread_of(threadless, cluster)
     thread._execute(ASSIGN, None)
     assert cluster.timeouts == [1_234]
 
@@ -98,14 +102,7 @@ def test_a_leader_that_leaves_while_it_assigns_watches_no_topics_of_its_group() 
     threadless.events.report(ev.Subscribed(frozenset({"t"})))
     cluster = RecordingCluster({"t": 2})
     watched: list[frozenset[str]] = []
-    thread = JoinThread(
-        threadless.session,
-        threadless.join_steps,
-        threadless.caller,
-        cluster,
-        request_timeout_ms=1_000,
-        on_group_topics=watched.append,
-    )
+    thread = thread_of(threadless, cluster, watched.append)
 
     def leave() -> None:
         threadless.events.leave()
@@ -131,7 +128,7 @@ class JoinConnection:
         self._on_call = on_call
 
     def version_of(self, request: object, *, at_least: int = 0, at_most: int | None = None) -> int:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         assert (request, at_least, at_most) == (JoinGroupRequest, 0, None)
         return 5
 
@@ -143,7 +140,7 @@ class JoinConnection:
         at_least: int = 0,
         at_most: int | None = None,
     ) -> object:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         assert isinstance(request, JoinGroupRequest)
         # The time-out is the rebalance time-out plus five seconds.
         assert (timeout_ms, at_least, at_most) == (305_000, 5, 5)
@@ -158,7 +155,7 @@ class JoinConnection:
         )
 
     def close(self) -> None:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
 
 
 @pytest.mark.parametrize(
@@ -170,14 +167,7 @@ def test_a_successful_join_resets_the_pauses_of_coordinator_lookups(
     """If it is lost it is looked up at once: failures from before the join no longer count."""
     threadless = ThreadlessSession()
     session = threadless.session
-    thread = JoinThread(
-        session,
-        threadless.join_steps,
-        threadless.caller,
-        CoordinatorDouble({"t": 2}),
-        request_timeout_ms=1_000,
-        on_group_topics=lambda _topics: None,
-    )
+    thread = thread_of(threadless, CoordinatorDouble({"t": 2}))
     connection = JoinConnection(code, thread.stop)
     threadless.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment]
     session.location.set_address(COORDINATOR)

@@ -1,12 +1,13 @@
 """When the group thread sends commits and reads of offsets, by its clock."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
 
 from tests.support.group_commits import at
-from tests.support.threadless_session import COORDINATOR, ThreadlessSession
+from tests.support.threadless_session import COORDINATOR, SETTINGS, ThreadlessSession
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -42,7 +43,7 @@ class FailingConnection:
         self.timeouts_ms: list[int] = []
 
     def version_of(self, request: object, *, at_least: int = 0, at_most: int | None = None) -> int:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         assert request is OffsetFetchRequest
         assert (at_least, at_most) == (1, None)
         return 7
@@ -50,14 +51,14 @@ class FailingConnection:
     def call(
         self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
     ) -> R:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
         assert isinstance(request, OffsetCommitRequest | OffsetFetchRequest)
         assert (at_least, at_most) in {(1, None), (7, 7)}
         self.timeouts_ms.append(timeout_ms)
         raise self.error
 
     def close(self) -> None:
-        """See ``Connection``."""
+        """See ``NegotiatedConnection``."""
 
 
 class TrafficBench:
@@ -70,12 +71,12 @@ class TrafficBench:
     """
 
     def __init__(self) -> None:
-        self.threadless = ThreadlessSession()
+        self.threadless = ThreadlessSession(replace(SETTINGS, request_timeout_ms=TIMEOUT_MS))
         self.session, self.jobs = self.threadless.session, self.threadless.jobs
         self.lookups = self.ends = 0
         self.located: Callable[[], Located] = lambda: ConnectFailed("nobody listens")
         self.traffic = OffsetTraffic(
-            self.jobs, self.threadless.group_orders.connection, self._locate, timeout_ms=TIMEOUT_MS
+            self.jobs, self.threadless.group_orders.connection, self._locate
         )
 
     def _locate(self) -> Located:
@@ -85,7 +86,7 @@ class TrafficBench:
     def find(self, error: ZkConsumerError) -> FailingConnection:
         """Let the lookup succeed, with a connection that fails with this error."""
         connection = FailingConnection(error)
-        self.threadless.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign]
+        self.threadless.dialer.dial = lambda *_, **__: connection  # type: ignore[method-assign,assignment]
         self.located = lambda: self.session.location.set_address(COORDINATOR)
         return connection
 
