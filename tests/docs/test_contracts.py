@@ -270,7 +270,7 @@ def test_a_call_names_what_a_forked_child_gets(names: Mapping[str, Any]) -> None
     for face, guard in (
         (names["consumer"], names["consumer"]._parts.one_caller._guard),
         (names["producer"], names["producer"]._guard),
-        (names["connector"], names["connector"]._parts.fork_guard),
+        (names["connector"], names["connector"]._parts.context.fork_guard),
     ):
         guard.forked = True
         try:

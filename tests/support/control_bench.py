@@ -16,6 +16,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.recording_observer import RecordingObserver
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
+from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.errors import ConsumerTimeout
@@ -23,6 +24,7 @@ from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.forking import ForkGuard
 from zkconsumer.membership.zookeeper.assembly import build_member
+from zkconsumer.membership.zookeeper.configured import MemberContext
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.states import RebalanceSettings
 from zkconsumer.membership.zookeeper.threads.environment import MemberSettings, MemberWorld
@@ -38,7 +40,7 @@ from zkconsumer.membership.zookeeper.threads.subscription import (
     StaticSubscription,
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.observe import MemberName, Observation
+from zkconsumer.observe import SILENT, MemberName, Observation
 from zkconsumer.offsets.topic_checked import TopicChecked
 from zkconsumer.offsets.wiring import OffsetSide
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
@@ -110,7 +112,7 @@ class ControlledMember:
         )
         self.observed = RecordingObserver()
         self.delivery = delivery
-        member = build_member(
+        self.runtime = member = build_member(
             MemberSettings(
                 group_id=GROUP,
                 rebalance=RebalanceSettings(
@@ -266,27 +268,31 @@ def _commit_request(offsets: Mapping[TopicPartition, int] | None) -> CommitReque
 
 
 def parts_of(
-    member: ControlledMember, *, clock: Clock, **scopes: ThreadScope
+    member: ControlledMember, config: ConsumerConfig, *, clock: Clock, **scopes: ThreadScope
 ) -> ConnectorComponents:
     """Return a connector's parts, taken from a member of the bench."""
     name = MemberName(GROUP, member.consumer_id)
     measuring = Measuring(name, client_id=GROUP, clock=clock, random=lambda: 0.5)
     measuring.watch(member.claims.reading, tuple)
     return ConnectorComponents(
-        consumer_id=member.consumer_id,
-        store=member.store,
-        control=member.control,
+        context=MemberContext(
+            config=config,
+            store=member.store,
+            clock=clock,
+            name=name,
+            observation=SILENT,
+            registry=member.registry,
+            offsets=OffsetSide(store=member.offsets, unguarded=member.offsets),
+            fork_guard=ForkGuard(member.consumer_id),
+            gate=member.gate,
+            mailbox=member.control.mailbox,
+        ),
+        member=member.runtime,
         control_scope=scopes.get("control_scope") or ThreadScope(member.consumer_id),
         fetch_scope=scopes.get("fetch_scope") or ThreadScope(member.consumer_id),
-        gate=member.gate,
-        delivery=member.delivery,
         poison=RAISE,
         budget=ByteBudget(1 << 26),
-        offsets=OffsetSide(store=member.offsets, unguarded=member.offsets),
-        fork_guard=ForkGuard(member.consumer_id),
-        listener=member.listener,
         measuring=measuring,
-        clock=clock,
     )
 
 

@@ -99,7 +99,7 @@ class Member:
     @property
     def store(self) -> ZkStore:
         """Its ZooKeeper client."""
-        return self.connector._parts.store
+        return self.connector._parts.context.store
 
     @property
     def session_id(self) -> int:
@@ -108,7 +108,7 @@ class Member:
 
     def claims(self) -> dict[TopicPartition, PartitionClaim]:
         """Its present claims by partition."""
-        claims = self.connector._parts.control._claims.claims()
+        claims = self.connector._parts.member.control._claims.claims()
         return {claim.topic_partition: claim for claim in claims}
 
     def got(self, tp: TopicPartition) -> list[int]:

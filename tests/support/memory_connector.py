@@ -20,6 +20,6 @@ class MemoryConnector(ZookeeperConsumerConnector):
         }
         self.config = ConsumerConfig(None, **{**defaults, **settings})
         self.member = member
-        self._parts = parts_of(member, clock=SystemClock())
-        self._calls = MemberCalls(self.config, self._parts)
+        self._parts = parts_of(member, self.config, clock=SystemClock())
+        self._calls = MemberCalls(self._parts)
         self._calls.start()

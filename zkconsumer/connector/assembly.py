@@ -3,29 +3,26 @@
 import logging
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.connector.measuring.measuring import Measuring
-from zkconsumer.forking import ForkGuard
+from zkconsumer.membership.zookeeper.assembly import MemberRuntime
 from zkconsumer.membership.zookeeper.configured import (
+    MemberContext,
     OpenZookeeperSession,
     configured_member,
     member_context,
     new_consumer_id,
+    opened_session,
 )
-from zkconsumer.membership.zookeeper.threads.control import ControlThread
-from zkconsumer.membership.zookeeper.threads.listener_calls import ListenerCalls
 from zkconsumer.membership.zookeeper.threads.messages import ThreadDied
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import MemberName, Observer
-from zkconsumer.offsets.wiring import OffsetSide
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.delivery import Delivery
-from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.poison import PoisonPolicy
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import require_cluster
@@ -38,25 +35,13 @@ log = logging.getLogger(__name__)
 class ConnectorComponents:
     """The components of a connector that its public class and its streams use."""
 
-    consumer_id: str
-    store: ZkStore
-    control: ControlThread
+    context: MemberContext
+    member: MemberRuntime
     control_scope: ThreadScope
     fetch_scope: ThreadScope
-    gate: DeliveryGate
-    delivery: Delivery
     poison: PoisonPolicy
     budget: ByteBudget
-    offsets: OffsetSide
-    fork_guard: ForkGuard
-    listener: ListenerCalls
     measuring: Measuring
-    clock: Clock = field(default_factory=SystemClock)
-
-    @property
-    def session_timeout_ms(self) -> int:
-        """The ZooKeeper session time-out that the server granted."""
-        return self.store.negotiated_timeout_ms
 
     def close(self, timeout_ms: int) -> None:
         """End the threads and the ZooKeeper session, even if the control thread has died or hangs.
@@ -64,15 +49,17 @@ class ConnectorComponents:
         Args:
             timeout_ms: the time limit in ms. Threads that are still running then are logged.
         """
-        deadline_ms = self.clock.now_ms() + timeout_ms
+        context = self.context
+        deadline_ms = context.clock.now_ms() + timeout_ms
         # The session first: its end removes our nodes, and frees a control thread blocked on it.
-        self.store.close(min(timeout_ms, CLOSE_TIMEOUT_MS))
-        self.offsets.close()
+        context.store.close(min(timeout_ms, CLOSE_TIMEOUT_MS))
+        context.offsets.close()
         left: list[str] = []
         for scope in (self.fetch_scope, self.control_scope):
-            left += scope.close(max(0, deadline_ms - self.clock.now_ms()))
+            left += scope.close(max(0, deadline_ms - context.clock.now_ms()))
         if left:
-            log.error("%s: still running after %d ms: %s", self.consumer_id, timeout_ms, left)
+            consumer_id = context.name.consumer_id
+            log.error("%s: still running after %d ms: %s", consumer_id, timeout_ms, left)
 
 
 def assemble(
@@ -89,19 +76,9 @@ def assemble(
         ConfigError: the dead-letter file can't be written; or see ``kazoo_store.connect``.
         RegistryError: see ``kazoo_store.connect``; or only other chroots hold a cluster.
     """
-    store = connect(
-        config.zookeeper_connect,
-        session_timeout_ms=config.zookeeper_session_timeout_ms,
-        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
-        security=config.zookeeper_security,
-    )
-    try:
+    with opened_session(config, connect) as store:
         require_cluster(store, config.zookeeper_connect, may_be_to_come=True)
         return _wire(config, clock, store, observers, security)
-    except BaseException:
-        # The connection was lost again, or Ctrl-C: nothing else would end the session.
-        store.close(config.shutdown_timeout_ms)
-        raise
 
 
 def _wire(
@@ -141,18 +118,11 @@ def _wire(
     member = configured_member(context, fetching, auto_commit=config.auto_commit_enable)
     measuring.watch(member.claims.reading, fetching.brokers)
     return ConnectorComponents(
-        consumer_id=consumer_id,
-        store=store,
-        control=member.control,
+        context=context,
+        member=member,
         control_scope=ThreadScope(consumer_id),
         fetch_scope=fetch_scope,
-        gate=context.gate,
-        delivery=Delivery(config.delivery),
         poison=poison,
         budget=ByteBudget(config.queued_max_bytes),
-        offsets=context.offsets,
-        fork_guard=context.fork_guard,
-        listener=member.listener,
         measuring=measuring,
-        clock=clock,
     )

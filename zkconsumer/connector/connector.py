@@ -98,13 +98,13 @@ class ZookeeperConsumerConnector:
         self._parts: ConnectorComponents = assemble(
             config, SystemClock(), observers=observers, security=security
         )
-        self._calls = MemberCalls(config, self._parts)
+        self._calls = MemberCalls(self._parts)
         self._calls.start()
 
     @property
     def consumer_id(self) -> str:
         """The name of this member in its group, as in ``/consumers/<group>/ids``."""
-        return self._parts.consumer_id
+        return self._parts.context.name.consumer_id
 
     @overload
     def create_message_streams(
@@ -251,7 +251,7 @@ class ZookeeperConsumerConnector:
         Source: Kafka 0.9.0 ``ConsumerConnector.setConsumerRebalanceListener``.
         """
         self._calls.check_fresh()
-        self._parts.listener.listener = listener
+        self._parts.member.listener.listener = listener
 
     def commit_offsets(
         self,
@@ -280,7 +280,7 @@ class ZookeeperConsumerConnector:
         Thread: any; also from the rebalance listener.
         Source: Kafka 0.8.2.2 ``ConsumerConnector.commitOffsets``.
         """
-        self._parts.fork_guard.check()
+        self._parts.context.fork_guard.check()
         return self._calls.commit(check_offsets(offsets), retry=retry_on_failure)
 
     async def commit_offsets_async(
@@ -329,7 +329,7 @@ class ZookeeperConsumerConnector:
         Thread: any, and any signal handler.
         Source: Kafka 0.8.2.2 ``ConsumerConnector.shutdown``.
         """
-        self._parts.fork_guard.check()
+        self._parts.context.fork_guard.check()
         self._calls.shut_down()
 
     def metrics(self) -> dict[str, MBean]:
@@ -352,7 +352,7 @@ class ZookeeperConsumerConnector:
     @property
     def closed(self) -> bool:
         """Whether the member has left, or its control thread has died. Thread: any."""
-        return self._parts.control.done
+        return self._parts.member.control.done
 
     def numbers(self) -> ConnectorNumbers:
         """Return all measurements, the original's and ours; works after the shutdown, too.
@@ -366,14 +366,14 @@ class ZookeeperConsumerConnector:
         Thread: any.
         Source: this project; the numbers of the MBeans are among them.
         """
-        self._parts.fork_guard.check()
+        self._parts.context.fork_guard.check()
         return self._parts.measuring.read()
 
     def __repr__(self) -> str:
         kind, group = type(self).__name__, shown(self.config.group_id)
-        if self._parts.fork_guard.forked:
+        if self._parts.context.fork_guard.forked:
             state = "forked"
-        elif self._parts.control.done:
+        elif self._parts.member.control.done:
             state = "closed"
         else:
             state = self._subscription or "no streams"
@@ -383,9 +383,9 @@ class ZookeeperConsumerConnector:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if error is not None and self._parts.fork_guard.forked:
+        if error is not None and self._parts.context.fork_guard.forked:
             return  # a child process exiting with an error: do not hide it behind ConsumerForked
         self.shutdown()
 
     def _streams(self) -> StreamMaker:
-        return StreamMaker(self.config, self._parts, self._calls.commit_ahead)
+        return StreamMaker(self._parts, self._calls.commit_ahead)

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Mapping
 from functools import partial
 
-from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.errors import ConsumerClosed, MessageStreamsExist, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
@@ -25,15 +24,15 @@ class MemberCalls:
     """Sends requests to the control thread and waits for its replies. Thread: any.
 
     Args:
-        config: the connector's configuration.
         parts: the connector's components; the control thread need not run yet.
     """
 
-    def __init__(self, config: ConsumerConfig, parts: ConnectorComponents) -> None:
-        self._config = config
+    def __init__(self, parts: ConnectorComponents) -> None:
         self._parts = parts
-        self._control = parts.control
-        self._clock = parts.clock
+        self._context = parts.context
+        self._config = parts.context.config
+        self._control = parts.member.control
+        self._clock = parts.context.clock
         # Held from the creation of the streams on. Acquired without waiting, so that the first of
         # several threads wins, and neither a signal handler nor a forked child waits for it.
         self._created = threading.Lock()
@@ -60,7 +59,7 @@ class MemberCalls:
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
         """
-        self._parts.fork_guard.check()
+        self._context.fork_guard.check()
         if self._control.done:
             raise self._shut_down()
         if self._created.locked():
@@ -77,7 +76,7 @@ class MemberCalls:
         request = JoinRequest(subscription)
         config = self._config
         tries_ms = config.rebalance_max_retries * (
-            config.rebalance_backoff_ms + 2 * self._parts.session_timeout_ms
+            config.rebalance_backoff_ms + 2 * self._context.store.negotiated_timeout_ms
         )
         limit_ms = tries_ms + config.zookeeper_connection_timeout_ms
         try:
@@ -131,12 +130,12 @@ class MemberCalls:
         Called by the rebalance listener, it only requests this, which follows the rebalance.
         """
         deadline_ms = self._clock.now_ms() + self._config.shutdown_timeout_ms
-        self._parts.offsets.stop_fetching()
+        self._context.offsets.stop_fetching()
         request = CloseRequest()
         self._control.mailbox.put(request)
         if self._control.is_current:
             # This thread can't wait for itself, and shutdown may never be called again.
-            closer = ThreadScope(self._parts.consumer_id)
+            closer = ThreadScope(self._context.name.consumer_id)
             closer.spawn("closer", partial(self._close, request, deadline_ms), stop=lambda: None)
         else:
             self._close(request, deadline_ms)
@@ -156,7 +155,7 @@ class MemberCalls:
             ConsumerClosed: the control thread has ended.
             ConsumerForked: this is a child of the connector's process.
         """
-        self._parts.fork_guard.check()
+        self._context.fork_guard.check()
         if self._control.done:
             raise self._shut_down()
         self._control.mailbox.put(message)
@@ -170,7 +169,7 @@ class MemberCalls:
 
     def _streams_exist(self) -> MessageStreamsExist:
         return MessageStreamsExist(
-            f"group {self._config.group_id}: the streams of {self._parts.consumer_id} "
+            f"group {self._config.group_id}: the streams of {self._context.name.consumer_id} "
             "already exist; create another connector"
         )
 

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.connector.measuring.measuring import MeasuredStream
 from zkconsumer.model import ConsumerThreadId
 from zkconsumer.printable import printable, shown
-from zkconsumer.streams.delivery import CommitAhead
+from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.streams.stream import KafkaStream
@@ -20,11 +19,9 @@ V = TypeVar("V")
 class StreamMaker:
     """Creates the queues and streams of one connector."""
 
-    def __init__(
-        self, config: ConsumerConfig, parts: ConnectorComponents, commit_ahead: CommitAhead
-    ) -> None:
-        self._config = config
+    def __init__(self, parts: ConnectorComponents, commit_ahead: CommitAhead) -> None:
         self._parts = parts
+        self._config = parts.context.config
         self._commit_ahead = commit_ahead
 
     def new_queues(self, count: int) -> tuple[StreamQueue, ...]:
@@ -51,12 +48,12 @@ class StreamMaker:
         for number, queue in enumerate(queues):
             stream = KafkaStream(
                 queue,
-                clock=parts.clock,
+                clock=parts.context.clock,
                 timeout_ms=self._config.consumer_timeout_ms,
                 key_decoder=key_decoder,
                 value_decoder=value_decoder,
-                gate=parts.gate,
-                delivery=parts.delivery,
+                gate=parts.context.gate,
+                delivery=Delivery(self._config.delivery),
                 commit_ahead=self._commit_ahead,
                 poison=parts.poison,
                 name=self._name(topic, number),
@@ -68,5 +65,5 @@ class StreamMaker:
 
     def _name(self, topic: str | None, number: int) -> str:
         of = "a filter" if topic is None else shown(topic)
-        thread = ConsumerThreadId(self._parts.consumer_id, number)
+        thread = ConsumerThreadId(self._parts.context.name.consumer_id, number)
         return f"{printable(str(thread))} group_id={shown(self._config.group_id)}, topic={of}"

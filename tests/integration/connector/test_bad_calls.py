@@ -182,8 +182,8 @@ def test_a_member_joins_as_soon_as_its_consumer_id_is_free(cluster: Sandbox) -> 
     first = Member(cluster, group, {topic: 1}, consumer_id="same")
     config = settings_for(cluster, group, consumer_id="same", rebalance_backoff_ms=60_000)
     with ZookeeperConsumerConnector(config) as second:
-        core = second._parts.control._core
-        control = second._parts.control
+        core = second._parts.member.control._core
+        control = second._parts.member.control
         scope = ThreadScope("joining")
         scope.spawn("join", lambda: join(second, topic), stop=lambda: None)
         wait_until(lambda: core.state.name == "BACKING_OFF", what="its first refusal")

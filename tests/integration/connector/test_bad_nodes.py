@@ -331,13 +331,13 @@ def test_a_partition_is_claimed_as_soon_as_its_owner_node_is_gone(cluster: Sandb
             connector.create_message_streams({topic: 1})
 
         scope.spawn("join", join, stop=lambda: None)
-        core = connector._parts.control._core
+        core = connector._parts.member.control._core
         wait_until(lambda: core.state.name == "BACKING_OFF", what="the first refusal")
         tree.delete(path)
         assert scope.close(10_000) == []
         assert scope.first_error() is None
         assert tree.owners(group, topic) == {
-            0: (f"{connector.consumer_id}-0", connector._parts.store.session_id)
+            0: (f"{connector.consumer_id}-0", connector._parts.context.store.session_id)
         }
 
 

@@ -74,10 +74,10 @@ def test_every_call_in_a_child_raises_at_once(cluster: Sandbox) -> None:
             "async for": lambda: asyncio.run(_first(stream)),
         }
         assert in_forked_child(lambda: violations(iterated)) == ""
-        session = connector._parts.store.session_id
+        session = connector._parts.context.store.session_id
         assert [next(stream).offset for _ in range(4)] == [1, 2, 3, 4]
         assert connector.commit_offsets() == 1
-        assert connector._parts.store.session_id == session
+        assert connector._parts.context.store.session_id == session
     assert ZkTree(cluster).offsets(group) == {tp: 5}
 
 
@@ -93,7 +93,7 @@ def test_the_end_of_a_child_does_not_affect_the_parent(cluster: Sandbox) -> None
     config = settings_for(cluster, group, consumer_timeout_ms=10_000)
     with ZookeeperConsumerConnector(config) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
-        session = connector._parts.store.session_id
+        session = connector._parts.context.store.session_id
         fork = multiprocessing.get_context("fork")
         for number in range(3):
             child = fork.Process(target=_use_up, args=(connector,))
@@ -104,7 +104,7 @@ def test_the_end_of_a_child_does_not_affect_the_parent(cluster: Sandbox) -> None
             assert next(stream).offset == number
         tree = ZkTree(cluster)
         assert tree.owners(group, topic) == {0: (f"{connector.consumer_id}-0", session)}
-        assert connector._parts.store.session_id == session
+        assert connector._parts.context.store.session_id == session
 
 
 def _use_up(connector: ZookeeperConsumerConnector) -> None:

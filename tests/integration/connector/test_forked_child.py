@@ -39,7 +39,7 @@ def test_a_child_is_refused_everything_and_its_parent_notices_nothing(cluster: S
     with ZookeeperConsumerConnector(settings_for(cluster, group)) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
         got = [next(stream).offset for _ in range(3)]
-        session = connector._parts.store.session_id
+        session = connector._parts.context.store.session_id
         for _ in range(3):
             message = in_forked_child(
                 lambda: refused(
@@ -55,7 +55,7 @@ def test_a_child_is_refused_everything_and_its_parent_notices_nothing(cluster: S
             assert tree.offsets(group) == {tp: len(got)}
         write(cluster, tp, [b"later"])
         got += [next(stream).offset, next(stream).offset]
-        assert connector._parts.store.session_id == session
+        assert connector._parts.context.store.session_id == session
         assert list(tree.owners(group, topic)) == [tp.partition]
     assert got == list(range(11))
     assert tree.members(group) == []

@@ -221,7 +221,7 @@ def test_shutdown_while_joining(cluster: Sandbox) -> None:
             errors.append(caught.value)
 
         scope.spawn("join", join, stop=waiting.shutdown)
-        core = waiting._parts.control._core
+        core = waiting._parts.member.control._core
         wait_until(lambda: core.state.name == "BACKING_OFF", what="its first refusal")
         started_ms = CLOCK.now_ms()
         assert scope.close(PROMPT_MS) == []

@@ -61,7 +61,7 @@ class StreamReader:
 
     def await_share(self, count: int) -> None:
         """Wait until it owns this many partitions."""
-        claims = self._connector._parts.control._claims
+        claims = self._connector._parts.member.control._claims
         wait_until(lambda: len(claims.claims()) == count, what=f"{count} partitions")
 
 

@@ -107,6 +107,7 @@ def test_stuck_threads_share_the_time_limit_of_close(
     """The time-out is for the whole close; threads that still run are logged."""
     member, clock = Group().member("a"), ManualClock()
     fetch, control = StuckScope(clock), StuckScope(clock)
-    parts_of(member, clock=clock, fetch_scope=fetch, control_scope=control).close(200)
+    config = ConsumerConfig(zookeeper_connect="memory:2181", group_id="g")
+    parts_of(member, config, clock=clock, fetch_scope=fetch, control_scope=control).close(200)
     assert (fetch.given_ms, control.given_ms) == ([200], [0])
     assert "still running after 200 ms: ['stuck/thread', 'stuck/thread']" in caplog.text

@@ -87,7 +87,7 @@ def test_a_member_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
             strategy="roundrobin",
             max_retries=7,
             backoff_ms=1_234,
-            session_timeout_ms=parts.session_timeout_ms,
+            session_timeout_ms=parts.context.store.negotiated_timeout_ms,
             audit_interval_ms=4_321,
         ),
         exclude_internal_topics=False,
@@ -97,19 +97,19 @@ def test_a_member_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         leave_timeout_ms=500,
     )
     assert (world.store, world.clock, world.offset_store) == (
-        parts.store,
+        parts.context.store,
         CLOCK,
-        parts.offsets.store,
+        parts.context.offsets.store,
     )
-    assert world.mailbox is member.control.mailbox is parts.control.mailbox
-    assert parts.delivery is Delivery.SCALA
+    assert world.mailbox is member.control.mailbox is parts.member.control.mailbox
+    assert parts.context.config.delivery == "scala"
     parts.close(1_000)
 
 
 def test_the_threads_of_a_connector_carry_its_name() -> None:
     """A process may have several connectors, which lists of threads and logs tell apart."""
     parts = assembled(consumer_id="c1")
-    assert parts.consumer_id == "g1_c1"
+    assert parts.context.name.consumer_id == "g1_c1"
     assert (parts.control_scope.name, parts.fetch_scope.name) == ("g1_c1", "g1_c1")
     parts.close(1_000)
 
@@ -117,9 +117,9 @@ def test_the_threads_of_a_connector_carry_its_name() -> None:
 def test_streams_deliver_for_the_configured_share_of_a_session() -> None:
     """With a suspect session, delivery stops after ``zookeeper.silence.percent`` of it."""
     parts = assembled(zookeeper_silence_percent=50)
-    gate = parts.gate
+    gate = parts.context.gate
     gate.suspect()
-    CLOCK.advance(parts.session_timeout_ms // 2 - 1)
+    CLOCK.advance(parts.context.store.negotiated_timeout_ms // 2 - 1)
     assert not gate.is_shut()
     CLOCK.advance(1)
     assert gate.is_shut()
@@ -278,7 +278,7 @@ def test_a_commit_to_kafka_leaves_time_for_the_release(
         offsets_channel_backoff_ms=222,
     )
     [settings] = seen
-    session_ms = parts.session_timeout_ms
+    session_ms = parts.context.store.negotiated_timeout_ms
     assert (settings.timeout_ms, settings.backoff_ms) == (1_111, 222)
     assert settings.limit_ms == (2 * session_ms if limit_ms is None else limit_ms)
     parts.close(1_000)
@@ -321,7 +321,7 @@ def test_members_and_others_commit_to_the_same_storage(
 ) -> None:
     """A member must find what a consumer without membership committed."""
     parts = assembled(**settings)
-    offsets = parts.offsets
+    offsets = parts.context.offsets
     assert (offsets.store.storage, offsets.unguarded.storage) == (storage, storage)
     assert offsets.store.expires == offsets.unguarded.expires == (storage != "zookeeper")
     parts.close(1_000)
@@ -350,7 +350,7 @@ def test_only_a_member_s_store_checks_ownership() -> None:
     admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
     admin.set_or_create_many({"/brokers/topics/t": b'{"version":1,"partitions":{"0":[0]}}'})
     parts = assembled(server)
-    store, unguarded = parts.offsets.store, parts.offsets.unguarded
+    store, unguarded = parts.context.offsets.store, parts.context.offsets.unguarded
     assert "own" in str(store.commit({T0: OffsetAndMetadata(5)})[T0])
     assert unguarded.commit({T0: OffsetAndMetadata(7)}) == {T0: None}
     assert [offset_store.fetch([T0])[T0].offset for offset_store in (store, unguarded)] == [7, 7]
@@ -365,7 +365,7 @@ def test_a_member_commits_only_owned_partitions_to_kafka(dual: bool) -> None:
     admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
     admin.set_or_create_many({"/brokers/topics/t": b'{"version":1,"partitions":{"0":[0]}}'})
     parts = assembled(server, offsets_storage="kafka", dual_commit_enabled=dual)
-    refused = parts.offsets.store.commit({T0: OffsetAndMetadata(5)})
+    refused = parts.context.offsets.store.commit({T0: OffsetAndMetadata(5)})
     assert "the owner node of t-0 is gone, or another member's" in str(refused[T0])
     parts.close(1_000)
 
@@ -397,7 +397,7 @@ def test_poison_messages_are_written_to_the_configured_file(tmp_path: Path) -> N
     parts.poison.handle(Poison(T0, 5, 6, error))
     assert json.loads(file.read_text())["time"] == "2017-07-14T02:40:00.000+00:00"
     assert MessagePoisoned(T0, 5, 6, "dead_letter", str(error)) in events
-    assert parts.clock is clock
+    assert parts.context.clock is clock
     assert parts.budget.limit_bytes == 12_345_678
     parts.close(1_000)
 

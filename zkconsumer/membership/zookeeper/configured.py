@@ -3,7 +3,8 @@
 import random
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -28,6 +29,7 @@ from zkconsumer.offsets.wiring import OffsetSide, wire_offsets
 from zkconsumer.scope import Mailbox
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
@@ -72,6 +74,29 @@ class MemberContext:
     fork_guard: ForkGuard
     gate: DeliveryGate
     mailbox: Mailbox[Message] = field(default_factory=Mailbox)
+
+
+@contextmanager
+def opened_session(
+    config: ConsumerConfig, connect: OpenZookeeperSession = kazoo_store.connect
+) -> Iterator[ZkStore]:
+    """Open a member's session, which stays open unless the block raises: nothing else would end it.
+
+    Raises:
+        ConfigError, RegistryError: see ``kazoo_store.connect``.
+    """
+    store = connect(
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+        security=config.zookeeper_security,
+    )
+    try:
+        yield store
+    except BaseException:
+        # The connection was lost again, or Ctrl-C.
+        store.close(config.shutdown_timeout_ms)
+        raise
 
 
 def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:

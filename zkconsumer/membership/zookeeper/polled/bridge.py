@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 class PartitionsRequested:
     """Partitions that others wait for: the caller may finish their records and commit.
 
-    Either the caller begins the hand-over in time, or the notice expires; never both.
+    Either the caller begins the hand-over in time, or the notice expires; never both: whichever
+    thread calls ``take`` first.
 
     Attributes:
         partitions: the partitions.
@@ -34,15 +35,8 @@ class PartitionsRequested:
         # One item, which only one of the two threads can take: no lock is needed.
         self._token: deque[None] = deque([None])
 
-    def begin(self) -> bool:
-        """Begin the hand-over; return False if it is too late. Thread: the caller's."""
-        return self._take()
-
-    def expire(self) -> bool:
-        """Expire; return False if the caller has begun. Thread: control."""
-        return self._take()
-
-    def _take(self) -> bool:
+    def take(self) -> bool:
+        """Begin the hand-over, or let it expire; return False if the other thread did first."""
         try:
             self._token.pop()
         except IndexError:
@@ -100,7 +94,7 @@ class Bridge:
         transfer = PartitionsRequested(partitions)
         self._put(transfer)
         self.attend(lambda: transfer.done, self._clock.now_ms() + self._grace_ms)
-        if transfer.expire():
+        if transfer.take():
             log.warning(
                 "no poll within %d ms: handed over without a commit of the records in progress: %s",
                 self._grace_ms,

@@ -1,6 +1,7 @@
 """Counts the events of a member of a ZooKeeper group, for ``metrics()``."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Final
 
 from zkconsumer.observe import (
     Committed,
@@ -11,43 +12,27 @@ from zkconsumer.observe import (
     RebalanceTryFailed,
 )
 
+_NAMES: Final[Mapping[type[Event], str]] = {
+    RebalanceFinished: "join-total",
+    RebalanceTryFailed: "failed-rebalance-total",
+    Committed: "commit-total",
+    PartitionsLost: "lost-total",
+}
 
-@dataclass(slots=True)
+
 class ZookeeperGroupCounts:
-    """Observes a member, and counts its events.
+    """Observes a member, and counts its events."""
 
-    Attributes:
-        joined: rebalances that finished.
-        failed: failed tries of rebalances.
-        commits: successful writes of offsets.
-        lost: how many times partitions were lost.
-    """
+    def __init__(self) -> None:
+        self._counts = dict.fromkeys(_NAMES.values(), 0)
 
-    joined: int = 0
-    failed: int = 0
-    commits: int = 0
-    lost: int = 0
-
-    def numbers(self) -> dict[str, float]:
+    def numbers(self) -> Mapping[str, float]:
         """See ``Membership``."""
-        return {
-            "join-total": self.joined,
-            "failed-rebalance-total": self.failed,
-            "commit-total": self.commits,
-            "lost-total": self.lost,
-        }
+        return self._counts.copy()
 
     def observe(self, member: MemberName, event: Event) -> None:
         """See ``Observer``. Thread: control, which reports all events counted here."""
         del member
-        match event:
-            case RebalanceFinished():
-                self.joined += 1
-            case RebalanceTryFailed():
-                self.failed += 1
-            case Committed():
-                self.commits += 1
-            case PartitionsLost():
-                self.lost += 1
-            case _:
-                pass
+        name = _NAMES.get(type(event))
+        if name is not None:
+            self._counts[name] += 1

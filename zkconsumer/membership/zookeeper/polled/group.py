@@ -15,6 +15,7 @@ from zkconsumer.membership.zookeeper.configured import (
     configured_member,
     member_context,
     new_consumer_id,
+    opened_session,
 )
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
@@ -107,27 +108,16 @@ def open_zookeeper_group(
         ConfigError: see ``kazoo_store.connect``.
         RegistryError: ZooKeeper does not respond, or no broker is registered there.
     """
-    store = connect(
-        config.zookeeper_connect,
-        session_timeout_ms=config.zookeeper_session_timeout_ms,
-        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
-        security=config.zookeeper_security,
-    )
-    try:
-        brokers = live_brokers(store, config.zookeeper_connect, security.protocol)
+    with opened_session(config, connect) as store:
         return ZookeeperGroup(
             config=config,
             store=store,
-            brokers=brokers,
+            brokers=live_brokers(store, config.zookeeper_connect, security.protocol),
             max_poll_interval_ms=max_poll_interval_ms,
             clock=clock or SystemClock(),
             observers=observers,
             security=security,
         )
-    except BaseException:
-        # Nothing else would end the session.
-        store.close(config.shutdown_timeout_ms)
-        raise
 
 
 def rebalance_grace_ms(config: ConsumerConfig) -> int:

@@ -92,7 +92,7 @@ class HandlerCalls:
                 pass
 
     def _transfer(self, notice: PartitionsRequested) -> None:
-        in_time = notice.begin()
+        in_time = notice.take()
         if in_time:
             self._going = {
                 tp: claim for tp, claim in self._taken.items() if tp in notice.partitions

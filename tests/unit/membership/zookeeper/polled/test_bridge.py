@@ -61,13 +61,13 @@ def test_a_caller_in_time_is_not_interrupted(
     """Once the caller has begun to release, the request does not expire."""
 
     def finish(transfer: PartitionsRequested) -> None:
-        assert transfer.begin()
+        assert transfer.take()
         transfer.done = True
 
     scripted.meanwhile = finish
     transfer = scripted.transfer()
     assert transfer.partitions == {T0, T1}
-    assert not transfer.begin()
+    assert not transfer.take()
     assert (scripted.wakeups, scripted.deadlines) == (1, [scripted.clock.now_ms() + 500])
     assert caplog.messages == []
 
@@ -77,7 +77,7 @@ def test_a_caller_that_is_too_late_releases_nothing(
 ) -> None:
     """The log has the reason."""
     transfer = scripted.transfer()
-    assert not transfer.begin()
+    assert not transfer.take()
     assert caplog.messages == [
         "no poll within 500 ms: handed over without a commit of the records in progress: t-0, t-1"
     ]
@@ -87,7 +87,7 @@ def test_the_wait_for_a_slow_listener_ends(
     scripted: ScriptedBridge, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its release began in time, so there is no second warning."""
-    scripted.meanwhile = lambda transfer: None if transfer.begin() else pytest.fail("too late")
+    scripted.meanwhile = lambda transfer: None if transfer.take() else pytest.fail("too late")
     scripted.transfer()
     assert caplog.messages == [
         "a listener takes longer than 500 ms: handed over without waiting for it: t-0, t-1"

@@ -100,7 +100,7 @@ def test_partitions_requested_too_late_are_lost(handled: Handled) -> None:
     held: list[object] = []
     handled.handler.on_give_up = lambda _partitions, _why: held.append(set(handled.calls.claims()))
     notice = PartitionsRequested(frozenset({T0}))
-    assert notice.expire()
+    assert notice.take()
     handled.run(notice)
     assert handled.handler.calls[1:] == [("lost", frozenset({T0}))]
     assert (held, notice.done, handled.nudges) == ([{T1}], True, 1)
