@@ -71,6 +71,7 @@ _LOADED_LATE: Final = (
     "consumer.kafka_consumer",
     "drain.local.launch",
     "fetch.manager",
+    "membership.coordinator.polled.member",
     "membership.zookeeper.polled.member",
     "metrics.scraping",
     "web.app",

@@ -224,17 +224,20 @@ class _Wiring:
         if config.group_id is None:
             return NoGroup(session, self._view)
         # A fifth of the import, needed by groups only; loaded here, so that no poll waits for it.
-        from zkconsumer.consumer.coordinator_group import coordinator_member  # noqa: PLC0415
+        from zkconsumer.consumer.coordinator_group import group_terms_of  # noqa: PLC0415
+        from zkconsumer.membership.coordinator.assembly import build_member  # noqa: PLC0415
+        from zkconsumer.membership.coordinator.polled.member import GroupMember  # noqa: PLC0415
 
-        return coordinator_member(
-            config,
-            session,
+        threads = build_member(
+            group_terms_of(config.group_id, config),
             dialer=self._dialer,
-            client=self._client,
+            cluster=self._client,
             wake=self._wakeup.signal,
-            scope=self._scope,
+            on_group_topics=session.watch_for_group,
             clock=self._clock,
+            random=random.random,
         )
+        return GroupMember(threads, handler=session, scope=self._scope)
 
     def _starts(self, membership: Membership) -> StartPositions:
         config, lookup = self._config, None

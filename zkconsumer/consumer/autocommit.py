@@ -13,7 +13,7 @@ class AutoCommit:
     """Decides when an automatic commit is due; at most one is under way. Thread: the caller's.
 
     Args:
-        enabled: if False, no commit is ever due.
+        enabled: whether there are automatic commits; if not, none is ever due.
         interval_ms: the time between two commits.
         retry_ms: the pause after a failed commit; it doubles with each failure in a row.
     """

@@ -15,12 +15,12 @@ class AutomaticCommits:
     """Runs the commits of ``enable_auto_commit``. Thread: the caller's.
 
     Args:
-        timer: decides when a commit is due.
         clock: the time.
         revoke_commit_ms: the time limit of a commit that is waited for, as before a rebalance.
         callback: called with the outcome of each commit; None: nobody is.
 
     Attributes:
+        timer: decides when a commit is due.
         membership: sends the commits; set by ``PollSession.join``.
     """
 
@@ -34,36 +34,18 @@ class AutomaticCommits:
         revoke_commit_ms: int,
         callback: CommitCallback | None,
     ) -> None:
-        self._timer = timer
+        self.timer = timer
         self._clock = clock
         self._revoke_commit_ms = revoke_commit_ms
         self._callback = callback
         self._last_failure: Exception | None = None
 
-    @property
-    def are_on(self) -> bool:
-        """Whether automatic commits are enabled, and there is a group to commit to."""
-        return self._timer.enabled
-
-    def start(self) -> None:
-        """Schedule the first commit one interval from now; later calls have no effect."""
-        self._timer.start(self._clock.now_ms())
-
-    @property
-    def is_due(self) -> bool:
-        """Whether a commit is due now."""
-        return self._timer.is_due(self._clock.now_ms())
-
-    def postpone(self) -> None:
-        """Schedule the next commit one interval from now, since nothing is left to commit."""
-        self._timer.postpone(self._clock.now_ms())
-
     def begin(self, offsets: Offsets) -> None:
         """Commit offsets without waiting for the outcome."""
         if not offsets:
-            self.postpone()
+            self.timer.postpone(self._clock.now_ms())
             return
-        self._timer.on_begun(self._clock.now_ms())
+        self.timer.on_begun(self._clock.now_ms())
         self.membership.commit_async(offsets, self._ended)
 
     def commit(self, offsets: Offsets, *, timeout_ms: int | None = None) -> None:
@@ -86,7 +68,7 @@ class AutomaticCommits:
         self._report(offsets, error)
 
     def _ended(self, offsets: Offsets, error: Exception | None) -> None:
-        self._timer.on_ended(self._clock.now_ms(), failed=error is not None)
+        self.timer.on_ended(self._clock.now_ms(), failed=error is not None)
         self._report(offsets, error)
 
     def _report(self, offsets: Offsets, error: Exception | None) -> None:

@@ -1,21 +1,11 @@
-"""Creates the member of a coordinator's group, from the configuration.
+"""Converts the settings of a ``KafkaConsumer`` into those of a member of a coordinator's group.
 
 Only consumers in such a group load this module, and the membership below it.
 """
 
-import random
-from collections.abc import Callable
-
-from zkconsumer.clock import Clock
-from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.session import PollSession
-from zkconsumer.membership.coordinator.assembly import build_member
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.membership.coordinator.core.terms import GroupTerms
-from zkconsumer.membership.coordinator.polled.member import GroupMember
-from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.scope import ThreadScope
 
 
 def group_settings_of(config: PollConfig) -> GroupSettings:
@@ -32,42 +22,8 @@ def group_settings_of(config: PollConfig) -> GroupSettings:
     )
 
 
-def coordinator_member(  # noqa: PLR0913 - one part a line, all by name
-    config: PollConfig,
-    session: PollSession,
-    *,
-    dialer: BrokerDialer,
-    client: ClusterClient,
-    wake: Callable[[], None],
-    scope: ThreadScope,
-    clock: Clock,
-) -> GroupMember:
-    """Create the member and start its threads; contact no broker.
-
-    Args:
-        config: the configuration, with a ``group_id``.
-        session: called when partitions come and go.
-        dialer: opens the member's connections.
-        client: finds the coordinator.
-        wake: wakes the caller's thread.
-        scope: owns the member's threads.
-        clock: the time.
-
-    Raises:
-        ConfigError: a strategy does not exist.
-    """
-    assert config.group_id is not None
-    threads = build_member(
-        GroupTerms(
-            group_id=config.group_id,
-            settings=group_settings_of(config),
-            rack_id=config.client_rack or None,
-        ),
-        dialer=dialer,
-        cluster=client,
-        wake=wake,
-        on_group_topics=session.watch_for_group,
-        clock=clock,
-        random=random.random,
+def group_terms_of(group_id: str, config: PollConfig) -> GroupTerms:
+    """Return the group, and the settings of membership in it."""
+    return GroupTerms(
+        group_id=group_id, settings=group_settings_of(config), rack_id=config.client_rack or None
     )
-    return GroupMember(threads, handler=session, scope=scope)

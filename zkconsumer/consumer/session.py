@@ -202,13 +202,13 @@ class PollSession:
         stay = (here & owned) - added
         self._forget(here - stay)
         self._add(owned - stay)
-        self.commits.postpone()
+        self.commits.timer.postpone(self._clock.now_ms())
         log.info("assigned: %s", ", ".join(map(format, sorted(owned))) or "no partitions")
         self.listener.on_assigned(added)
 
     def _commit(self, partitions: Partitions, *, timeout_ms: int | None = None) -> None:
         """Commit the delivered records of these partitions, with ``enable_auto_commit``."""
-        if self.commits.are_on:
+        if self.commits.timer.enabled:
             self.commits.commit(self.positions.consumed(partitions), timeout_ms=timeout_ms)
 
     def _add(self, partitions: Partitions) -> None:
@@ -278,8 +278,9 @@ class PollSession:
             # Newly matched topics should not wait for the next round.
             self.membership.poll()
         self.starts.advance()
-        self.commits.start()
-        if self.commits.is_due:
+        now_ms = self._clock.now_ms()
+        self.commits.timer.start(now_ms)
+        if self.commits.timer.is_due(now_ms):
             self.commits.begin(self.positions.consumed(self._engine.partitions()))
 
     def _apply_view(self) -> None:
