@@ -5,7 +5,7 @@ import pytest
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import Action, OffsetStorage, plan_roll_back
-from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_back
+from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_backs
 from zkconsumer.offsets.planning import (
     GroupAndLogs,
     LogRange,
@@ -266,7 +266,7 @@ def test_the_roll_back_file_has_the_format_of_a_migrations() -> None:
         made_ms=1,
         written=plan.changes,
     )
-    written = decode_roll_back(encode_roll_back(back), "file").written
+    written = decode_roll_back(encode_roll_backs([back]), "file").written
     now = {tp: FetchedOffset(move.wanted.offset) for tp, move in plan.writes.items() if move.wanted}
     undone = plan_roll_back(written, now)
     assert undone.refusals == ()

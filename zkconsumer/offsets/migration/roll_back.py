@@ -37,31 +37,22 @@ class RollBack:
     written: Mapping[TopicPartition, tuple[Offset, Offset]]
 
 
-def encode_roll_back(roll_back: RollBack) -> str:
-    """Return the text of the file, one partition per line."""
-    head = {
-        "format": FORMAT,
-        "version": VERSION,
-        "group": roll_back.group_id,
-        "target": roll_back.target.value,
-        "zookeeper": roll_back.zookeeper,
-        "made_ms": roll_back.made_ms,
-    }
-    start = json.dumps(head, indent=1).removesuffix("\n}")
-    return f'{start},\n "partitions": {_entries(roll_back, " ")}\n}}\n'
-
-
 def encode_roll_backs(parts: Sequence[RollBack]) -> str:
-    """Return the text of a file for one or more roll-backs of the same cluster and time."""
-    if len(parts) == 1:
-        return encode_roll_back(parts[0])
+    """Return the text of a file for one or more roll-backs of the same cluster and time.
+
+    A partition has a line of its own.
+    """
+    first, is_one = parts[0], len(parts) == 1
     head = {
         "format": FORMAT,
-        "version": VERSION_OF_SEVERAL,
-        "zookeeper": parts[0].zookeeper,
-        "made_ms": parts[0].made_ms,
+        "version": VERSION if is_one else VERSION_OF_SEVERAL,
+        **({"group": first.group_id, "target": first.target.value} if is_one else {}),
+        "zookeeper": first.zookeeper,
+        "made_ms": first.made_ms,
     }
     start = json.dumps(head, indent=1).removesuffix("\n}")
+    if is_one:
+        return f'{start},\n "partitions": {_entries(first, " ")}\n}}\n'
     reported = [
         f'{{"group": {json.dumps(part.group_id)}, "target": {json.dumps(part.target.value)}, '
         f'"partitions": {_entries(part, "  ")}}}'
