@@ -8,8 +8,6 @@ last request that it responded to).
 Source: Kafka ``Heartbeat``, KIP-62.
 """
 
-from dataclasses import replace
-
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 
 
@@ -18,6 +16,8 @@ class Heartbeat:
 
     def __init__(self, settings: GroupSettings) -> None:
         self._settings = settings
+        self._session_timeout_ms = settings.session_timeout_ms
+        self._rebalance_timeout_ms = settings.max_poll_interval_ms
         self._next_send_ms = 0
         self._sent_ms = 0
         self._last_response_ms = 0
@@ -29,11 +29,8 @@ class Heartbeat:
 
     def set_timeouts(self, *, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
         """Set the timeouts that were agreed with the coordinator."""
-        self._settings = replace(
-            self._settings,
-            session_timeout_ms=session_timeout_ms,
-            rebalance_timeout_ms=rebalance_timeout_ms,
-        )
+        self._session_timeout_ms = session_timeout_ms
+        self._rebalance_timeout_ms = rebalance_timeout_ms
 
     # --- events -------------------------------------------------------------------------
 
@@ -112,7 +109,7 @@ class Heartbeat:
 
     @property
     def _session_deadline_ms(self) -> int:
-        return self._last_response_ms + self._settings.session_timeout_ms
+        return self._last_response_ms + self._session_timeout_ms
 
     def next_deadline_ms(self) -> int:
         """Return when to check again, while heartbeats are sent."""
@@ -131,10 +128,7 @@ class Heartbeat:
         """
         if self._confirmed_ms is None:
             return None
-        until_ms = self._confirmed_ms + self._settings.session_timeout_ms
+        until_ms = self._confirmed_ms + self._session_timeout_ms
         if not self._rebalancing:
             return until_ms
-        limit_ms = self._settings.rebalance_timeout_ms
-        if limit_ms is None:
-            limit_ms = self._settings.max_poll_interval_ms
-        return min(until_ms, self._calm_ms + limit_ms)
+        return min(until_ms, self._calm_ms + self._rebalance_timeout_ms)

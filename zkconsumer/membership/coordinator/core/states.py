@@ -52,10 +52,7 @@ class GroupSettings:
         instance_id: ``group.instance.id``, of a static member (KIP-345).
         session_timeout_ms: ``session.timeout.ms``.
         heartbeat_interval_ms: ``heartbeat.interval.ms``.
-        max_poll_interval_ms: ``max.poll.interval.ms``.
-        rebalance_timeout_ms: how long a rebalance waits for us, as sent in JoinGroup; None: as
-            ``max_poll_interval_ms``. JoinGroup 0 does not carry it: there it is
-            ``session_timeout_ms``.
+        max_poll_interval_ms: ``max.poll.interval.ms``; also how long a rebalance waits for us.
         retry_backoff_ms: ``retry.backoff.ms``, the first pause after a failure; pauses double.
         retry_backoff_max_ms: ``retry.backoff.max.ms``, the longest pause.
         request_timeout_ms: ``request.timeout.ms``; also limits asynchronous commits.
@@ -66,7 +63,6 @@ class GroupSettings:
     session_timeout_ms: int = 45_000
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000
-    rebalance_timeout_ms: int | None = None
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
     request_timeout_ms: int = 30_000

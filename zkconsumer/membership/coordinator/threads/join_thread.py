@@ -68,7 +68,7 @@ class JoinThread:
         self._request_timeout_ms = settings.request_timeout_ms
         self._on_group_topics = on_group_topics
         self._session_ms = settings.session_timeout_ms
-        self._rebalance_ms = settings.rebalance_timeout_ms or settings.max_poll_interval_ms
+        self._rebalance_ms = settings.max_poll_interval_ms
         self._waits_ms = self._rebalance_ms + _GRACE_MS
         # Reentrant: a signal handler may close the consumer in the middle of ``forget_topics``.
         self._leading = threading.RLock()

@@ -1,7 +1,5 @@
 """When to send heartbeats, and when the coordinator, the caller or the member counts as silent."""
 
-from dataclasses import replace
-
 from zkconsumer.membership.coordinator.core.heartbeat import Heartbeat
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 
@@ -94,7 +92,8 @@ def test_joining_lifts_the_limit_that_a_rebalance_set_to_trust() -> None:
 
 def test_an_agreed_rebalance_timeout_limits_trust() -> None:
     """Otherwise max.poll.interval.ms is the limit, as in JoinGroup."""
-    beat = Heartbeat(replace(SETTINGS, rebalance_timeout_ms=700))
+    beat = Heartbeat(SETTINGS)
+    beat.set_timeouts(session_timeout_ms=SETTINGS.session_timeout_ms, rebalance_timeout_ms=700)
     beat.on_joined(0, 100)
     beat.on_sent(400)
     beat.on_response(410, rebalancing=True)
