@@ -18,12 +18,11 @@ from zkconsumer.membership.zookeeper.configured import (
     new_consumer_id,
     opened_session,
 )
-from zkconsumer.membership.zookeeper.threads.messages import ThreadDied
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import MemberName, Observer
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.poison import PoisonPolicy
+from zkconsumer.streams.poison import DeadLetterFile, PoisonMode, PoisonPolicy
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import require_cluster
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
@@ -99,22 +98,12 @@ def _wire(
         observers=(measuring, *observers),
         security=security,
     )
-    poison = PoisonPolicy.of(
-        config.poison_policy,
-        config.poison_dead_letter_file,
-        clock=clock,
-        observation=context.observation,
-    )
+    mode = PoisonMode(config.poison_policy)
+    letters = None
+    if mode is PoisonMode.DEAD_LETTER:
+        letters = DeadLetterFile(config.poison_dead_letter_file, clock)
     fetch_scope = ThreadScope(consumer_id)
-    fetching = wire_fetching(
-        config,
-        context.registry,
-        fetch_scope,
-        clock=clock,
-        observation=context.observation,
-        on_death=lambda error: context.mailbox.put(ThreadDied(error)),
-        security=security,
-    )
+    fetching = wire_fetching(context, fetch_scope, security)
     member = configured_member(context, fetching, auto_commit=config.auto_commit_enable)
     measuring.watch(member.claims.reading, fetching.brokers)
     return ConnectorComponents(
@@ -122,7 +111,7 @@ def _wire(
         member=member,
         control_scope=ThreadScope(consumer_id),
         fetch_scope=fetch_scope,
-        poison=poison,
+        poison=PoisonPolicy(mode, dead_letters=letters, observation=context.observation),
         budget=ByteBudget(config.queued_max_bytes),
         measuring=measuring,
     )

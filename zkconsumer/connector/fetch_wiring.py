@@ -1,7 +1,6 @@
 """Assembles the fetching side of a connector from its configuration."""
 
 import random
-from collections.abc import Callable
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -10,27 +9,20 @@ from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.leader_finder import LeaderLookup
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.membership.zookeeper.configured import MemberContext
+from zkconsumer.membership.zookeeper.threads.messages import ThreadDied
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.observe import Observation
 from zkconsumer.scope import ThreadScope
 from zkconsumer.zk.live_brokers import LiveBrokers
-from zkconsumer.zk.registry import GroupRegistry
 
 _EPOCHS_MS = 3_000
 """How long to wait for a new leader to report where an epoch ended; fetching waits meanwhile."""
 
 
-def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
-    config: ConsumerConfig,
-    registry: GroupRegistry,
-    scope: ThreadScope,
-    *,
-    clock: Clock,
-    observation: Observation,
-    on_death: Callable[[BaseException], None],
-    security: SecuritySettings,
+def wire_fetching(
+    context: MemberContext, scope: ThreadScope, security: SecuritySettings
 ) -> FetchManager:
     """Create the components from the brokers' addresses to the chunk queues; start no thread.
 
@@ -38,15 +30,12 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
     versions, unless the connection uses SASL.
 
     Args:
-        config: the connector's settings.
-        registry: lists the brokers, with their addresses for this security protocol.
+        context: see ``MemberContext``; its registry has the addresses for this security protocol.
         scope: owns the threads.
-        clock: for pauses and deadlines.
-        observation: receives every event.
-        on_death: see ``FetchManager``.
         security: the security settings of all connections to brokers.
     """
-    brokers = LiveBrokers(registry)
+    config, clock = context.config, context.clock
+    brokers = LiveBrokers(context.registry)
     dialer = BrokerDialer(
         TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes),
         client_id=config.client_id,
@@ -61,8 +50,8 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         settings=_fetch_settings(config),
         scope=scope,
         clock=clock,
-        on_death=on_death,
-        observation=observation,
+        on_death=lambda error: context.mailbox.put(ThreadDied(error)),
+        observation=context.observation,
     )
 
 

@@ -153,21 +153,6 @@ class PoisonPolicy:
         self._dead_letters = dead_letters
         self._observation = observation
 
-    @classmethod
-    def of(
-        cls, policy: str, dead_letter_file: str, *, clock: Clock, observation: Observation = SILENT
-    ) -> "PoisonPolicy":
-        """Return the policy of a configuration; only ``dead_letter`` opens the file.
-
-        Raises:
-            ConfigError: the file is not named or can't be written.
-        """
-        mode = PoisonMode(policy)
-        if mode is PoisonMode.DEAD_LETTER:
-            letters = DeadLetterFile(dead_letter_file, clock)
-            return cls(mode, dead_letters=letters, observation=observation)
-        return cls(mode, observation=observation)
-
     def handle(self, poison: Poison) -> None:
         """Apply the policy; raise unless the stream may go on after it. Thread: a stream's.
 

@@ -11,11 +11,11 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.membership.zookeeper.configured import member_context
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.security import SecuritySettings
-from zkconsumer.observe import SILENT
+from zkconsumer.observe import MemberName
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk.registry import GroupRegistry
 
 T0 = TopicPartition("t", 0)
 
@@ -31,15 +31,16 @@ def test_a_broker_that_hangs_in_a_handshake_does_not_delay_shutdown() -> None:
         node = {"version": 2, "host": None, "port": -1, "endpoints": [address]}
         store.ensure_paths(["/brokers/ids"])
         store.set_or_create_many({"/brokers/ids/1": json.dumps(node).encode()})
-        fetching = wire_fetching(
+        security = SecuritySettings(protocol="SSL", ssl_context=context)
+        member = member_context(
             ConsumerConfig(None, zookeeper_connect="h:2181", group_id="g1"),
-            GroupRegistry(store, "g1", protocol="SSL"),
-            scope,
+            name=MemberName("g1", "c1"),
+            store=store,
             clock=SystemClock(),
-            observation=SILENT,
-            on_death=lambda _: None,
-            security=SecuritySettings(protocol="SSL", ssl_context=context),
+            observers=(),
+            security=security,
         )
+        fetching = wire_fetching(member, scope, security)
         fetching.add([(PartitionClaim(T0, ListSink(), 0), 0)])
         connected, _ = silent.accept()
         with connected:

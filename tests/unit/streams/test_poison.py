@@ -16,7 +16,7 @@ from tests.support.resources import resource_limit
 from zkconsumer.errors import ConfigError, DeadLetterFailed, PartitionFailed
 from zkconsumer.fetch.claim import Poison
 from zkconsumer.observe import ErrorSeen, Event, MemberName, MessagePoisoned, Observation
-from zkconsumer.streams.poison import RAISE, PoisonMode, PoisonPolicy
+from zkconsumer.streams.poison import RAISE, DeadLetterFile, PoisonMode, PoisonPolicy
 
 
 class Notes:
@@ -37,9 +37,10 @@ class Notes:
 
 
 def policy(mode: str, path: Path | str = "", notes: Notes | None = None) -> PoisonPolicy:
-    """Create a policy as the configuration does."""
+    """Create a policy as a connector does."""
     observation = (notes or Notes()).observation
-    return PoisonPolicy.of(mode, str(path), clock=ManualClock(), observation=observation)
+    letters = DeadLetterFile(path, ManualClock()) if mode == PoisonMode.DEAD_LETTER else None
+    return PoisonPolicy(PoisonMode(mode), dead_letters=letters, observation=observation)
 
 
 # --- the policies --------------------------------------------------------------------------------

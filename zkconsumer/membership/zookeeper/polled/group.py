@@ -23,7 +23,7 @@ from zkconsumer.membership.zookeeper.polled.member import CallerSide, ZookeeperM
 from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 from zkconsumer.model import Broker
 from zkconsumer.net.security import SecuritySettings
-from zkconsumer.observe import MemberName, Observer
+from zkconsumer.observe import MemberName
 from zkconsumer.scope import WakeEvent
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import live_brokers
@@ -40,7 +40,6 @@ class ZookeeperGroup:
         brokers: the registered brokers; at least one.
         max_poll_interval_ms: the member leaves if there is no poll for this long.
         clock: for pauses and time-outs.
-        observers: receive the group's events, as a connector's observers do.
         security: the security of all connections to brokers.
     """
 
@@ -49,7 +48,6 @@ class ZookeeperGroup:
     brokers: Sequence[Broker]
     max_poll_interval_ms: int
     clock: Clock
-    observers: Sequence[Observer]
     security: SecuritySettings
 
     def member(self, handler: OwnershipHandler, wake: Callable[[], None]) -> ZookeeperMember:
@@ -71,7 +69,7 @@ class ZookeeperGroup:
             name=MemberName(config.group_id, new_consumer_id(config, clock)),
             store=self.store,
             clock=clock,
-            observers=(counts, *self.observers),
+            observers=(counts,),
             security=self.security,
         )
         context.gate.add_waker(signal)
@@ -96,7 +94,6 @@ def open_zookeeper_group(
     max_poll_interval_ms: int,
     clock: Clock | None = None,
     connect: OpenZookeeperSession = kazoo_store.connect,
-    observers: Sequence[Observer] = (),
     security: SecuritySettings,
 ) -> ZookeeperGroup:
     """Connect to ``zookeeper_connect``; write nothing, and start no thread but kazoo's.
@@ -115,7 +112,6 @@ def open_zookeeper_group(
             brokers=live_brokers(store, config.zookeeper_connect, security.protocol),
             max_poll_interval_ms=max_poll_interval_ms,
             clock=clock or SystemClock(),
-            observers=observers,
             security=security,
         )
 
