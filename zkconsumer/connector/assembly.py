@@ -25,7 +25,7 @@ from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.poison import DeadLetterFile, PoisonMode, PoisonPolicy
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import require_cluster
-from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
 
 log = logging.getLogger(__name__)
 
@@ -77,41 +77,31 @@ def assemble(
     """
     with opened_session(config, connect) as store:
         require_cluster(store, config.zookeeper_connect, may_be_to_come=True)
-        return _wire(config, clock, store, observers, security)
-
-
-def _wire(
-    config: ConsumerConfig,
-    clock: Clock,
-    store: ZkStore,
-    observers: Sequence[Observer],
-    security: SecuritySettings,
-) -> ConnectorComponents:
-    consumer_id = new_consumer_id(config, clock)
-    name = MemberName(config.group_id, consumer_id)
-    measuring = Measuring(name, client_id=config.client_id, clock=clock, random=random.random)
-    context = member_context(
-        config,
-        name=name,
-        store=store,
-        clock=clock,
-        observers=(measuring, *observers),
-        security=security,
-    )
-    mode = PoisonMode(config.poison_policy)
-    letters = None
-    if mode is PoisonMode.DEAD_LETTER:
-        letters = DeadLetterFile(config.poison_dead_letter_file, clock)
-    fetch_scope = ThreadScope(consumer_id)
-    fetching = wire_fetching(context, fetch_scope, security)
-    member = configured_member(context, fetching, auto_commit=config.auto_commit_enable)
-    measuring.watch(member.claims.reading, fetching.brokers)
-    return ConnectorComponents(
-        context=context,
-        member=member,
-        control_scope=ThreadScope(consumer_id),
-        fetch_scope=fetch_scope,
-        poison=PoisonPolicy(mode, dead_letters=letters, observation=context.observation),
-        budget=ByteBudget(config.queued_max_bytes),
-        measuring=measuring,
-    )
+        consumer_id = new_consumer_id(config, clock)
+        name = MemberName(config.group_id, consumer_id)
+        measuring = Measuring(name, client_id=config.client_id, clock=clock, random=random.random)
+        context = member_context(
+            config,
+            name=name,
+            store=store,
+            clock=clock,
+            observers=(measuring, *observers),
+            security=security,
+        )
+        mode = PoisonMode(config.poison_policy)
+        letters = None
+        if mode is PoisonMode.DEAD_LETTER:
+            letters = DeadLetterFile(config.poison_dead_letter_file, clock)
+        fetch_scope = ThreadScope(consumer_id)
+        fetching = wire_fetching(context, fetch_scope, security)
+        member = configured_member(context, fetching, auto_commit=config.auto_commit_enable)
+        measuring.watch(member.claims.reading, fetching.brokers)
+        return ConnectorComponents(
+            context=context,
+            member=member,
+            control_scope=ThreadScope(consumer_id),
+            fetch_scope=fetch_scope,
+            poison=PoisonPolicy(mode, dead_letters=letters, observation=context.observation),
+            budget=ByteBudget(config.queued_max_bytes),
+            measuring=measuring,
+        )
