@@ -171,8 +171,8 @@ def test_deleted_persistent_nodes_can_be_restored(
     fix = broken(world, code, data).fix
     assert fix is not None
     before = world.contents()
-    steps = tuple(write.undone for write in world.repair(fix).writes)
-    record = UndoRecord(zookeeper="zk", made_ms=1, steps=steps)
+    steps = tuple(planned.write for planned in world.repair(fix).writes)
+    record = UndoRecord(zookeeper="zk", made_ms=1, writes=steps)
     back = plan_undo(record, {step.path: world.tree.get(step.path) for step in steps})
     for op in back.ops:
         assert isinstance(op, CreateOp | SetOp)

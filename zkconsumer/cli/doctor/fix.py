@@ -16,8 +16,8 @@ from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
-from zkconsumer.status.doctor.fix import Fix
-from zkconsumer.status.doctor.fixing import GONE, FixPlan, PlannedWrite, plan_fix
+from zkconsumer.status.doctor.fix import Fix, Write
+from zkconsumer.status.doctor.fixing import GONE, FixPlan, plan_fix
 from zkconsumer.status.doctor.incidents import flatten
 from zkconsumer.status.doctor.undo import UNCHANGED, UndoRecord, plan_undo
 from zkconsumer.zk.connect_string import parse_connect_string
@@ -95,7 +95,7 @@ def undo_repairs(
         RegistryError: ZooKeeper does not respond; some writes may be undone.
     """
     _require_same(record.zookeeper, zookeeper, name)
-    paths = [step.path for step in record.steps]
+    paths = [write.path for write in record.writes]
     plan = plan_undo(record, dict(zip(paths, store.get_many(paths), strict=True)))
     for path, why in plan.skipped.items():
         _write(f"left unchanged: {path}: {why}")
@@ -135,15 +135,15 @@ def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
         _write(f"left unchanged: {path}: {why}")
     if not plan.writes:
         return all(why == GONE for why in plan.skipped.values())
-    undo.add([write.undone for write in plan.writes])
-    errors = store.write_many([write.op for write in plan.writes])
-    failed: list[PlannedWrite] = []
-    for write, error in zip(plan.writes, errors, strict=True):
-        done = "deleted" if isinstance(write.op, DeleteOp) else "set"
-        _write(f"{done if error is None else 'not done'}: {write.op.path}", error)
+    undo.add([planned.write for planned in plan.writes])
+    errors = store.write_many([planned.op for planned in plan.writes])
+    failed: list[Write] = []
+    for planned, error in zip(plan.writes, errors, strict=True):
+        done = "deleted" if isinstance(planned.op, DeleteOp) else "set"
+        _write(f"{done if error is None else 'not done'}: {planned.op.path}", error)
         if error is not None:
-            failed.append(write)
-    undo.drop([write.undone for write in failed])
+            failed.append(planned.write)
+    undo.drop(failed)
     return None if failed else not plan.skipped
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from zkconsumer.cli.files import read_text, whole_file
 from zkconsumer.errors import ConfigError
-from zkconsumer.status.doctor.undo import UndoRecord, UndoStep, decode_undo, encode_undo
+from zkconsumer.status.doctor.fix import Write
+from zkconsumer.status.doctor.undo import UndoRecord, decode_undo, encode_undo
 
 
 class UndoFile:
@@ -23,42 +24,42 @@ class UndoFile:
         self.path = Path(name or _default_name(made_ms))
         self._zookeeper = zookeeper
         self._made_ms = made_ms
-        self._steps: tuple[UndoStep, ...] = ()
+        self._writes: tuple[Write, ...] = ()
 
     @property
     def holds_anything(self) -> bool:
         """Whether there is anything to undo, and therefore a file."""
-        return bool(self._steps)
+        return bool(self._writes)
 
-    def add(self, steps: Sequence[UndoStep]) -> None:
-        """Record steps on disk, before they are executed.
+    def add(self, writes: Sequence[Write]) -> None:
+        """Record writes on disk, before they are done.
 
         Raises:
             ConfigError: a file of that name exists already.
             OSError: the file can't be written.
         """
-        if not self._steps and os.path.lexists(self.path):
+        if not self._writes and os.path.lexists(self.path):
             raise ConfigError(f"{self.path} exists already: name another file with --undo-file")
-        self._write((*self._steps, *steps))
+        self._write((*self._writes, *writes))
 
-    def drop(self, steps: Sequence[UndoStep]) -> None:
-        """Remove steps that were not done after all.
+    def drop(self, writes: Sequence[Write]) -> None:
+        """Remove writes that were not done after all.
 
         Raises:
             OSError: the file can't be written; its former content is intact.
         """
-        if steps:
-            self._write(tuple(step for step in self._steps if step not in steps))
+        if writes:
+            self._write(tuple(write for write in self._writes if write not in writes))
 
-    def _write(self, steps: tuple[UndoStep, ...]) -> None:
-        if not steps:
+    def _write(self, writes: tuple[Write, ...]) -> None:
+        if not writes:
             self.path.unlink(missing_ok=True)
-            self._steps = ()
+            self._writes = ()
             return
-        record = UndoRecord(zookeeper=self._zookeeper, made_ms=self._made_ms, steps=steps)
+        record = UndoRecord(zookeeper=self._zookeeper, made_ms=self._made_ms, writes=writes)
         with whole_file(str(self.path), follows_links=False) as file:
             file.write(encode_undo(record).encode())
-        self._steps = steps
+        self._writes = writes
 
 
 def read_undo_file(name: str) -> UndoRecord:

@@ -11,7 +11,6 @@ from typing import Final
 
 from zkconsumer.printable import shown
 from zkconsumer.status.doctor.fix import Fix, Write, session_name
-from zkconsumer.status.doctor.undo import UndoStep
 from zkconsumer.zk.store import DeleteOp, SetOp, ZNode
 
 Nodes = Mapping[str, ZNode | None]
@@ -22,10 +21,10 @@ GONE: Final = "it is gone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWrite:
-    """A write, and the record that undoes it, which must be saved before the write is done."""
+    """A write as an operation of ZooKeeper; the write must be saved before that is done."""
 
     op: DeleteOp | SetOp
-    undone: UndoStep
+    write: Write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +87,5 @@ def _plan_write(write: Write, node: ZNode | None) -> PlannedWrite | str:
         op=DeleteOp(write.path, node.version)
         if write.after is None
         else SetOp(write.path, write.after, node.version),
-        undone=UndoStep(
-            path=write.path, before=node.data, after=write.after, session_id=node.ephemeral_owner
-        ),
+        write=write,
     )

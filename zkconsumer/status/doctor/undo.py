@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.errors import ConfigError
-from zkconsumer.status.doctor.fix import session_name
+from zkconsumer.status.doctor.fix import Write, session_name
 from zkconsumer.zk.paths import is_path
 from zkconsumer.zk.store import CreateOp, SetOp, ZNode
 
@@ -21,36 +21,19 @@ UNCHANGED: Final = "it is unchanged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndoStep:
-    """One node before and after a repair.
-
-    Attributes:
-        path: the node's path.
-        before: its data before.
-        after: its data after; None: deleted.
-        session_id: of the owner, 0 for a persistent node. An ephemeral node can't be restored: the
-            new one would belong to our session, or to none.
-    """
-
-    path: str
-    before: bytes
-    after: bytes | None
-    session_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UndoRecord:
     """All writes that a run has done, or was about to do.
 
     Attributes:
         zookeeper: the cluster, as ``zookeeper.connect`` names it.
         made_ms: the time of the run, in ms since the epoch.
-        steps: the nodes, in the order of the writes.
+        writes: in their order. An ephemeral node can't be restored: the new one would belong to
+            our session, or to none.
     """
 
     zookeeper: str
     made_ms: int
-    steps: tuple[UndoStep, ...]
+    writes: tuple[Write, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,32 +53,32 @@ def plan_undo(record: UndoRecord, nodes: Mapping[str, ZNode | None]) -> UndoPlan
     """
     ops: list[CreateOp | SetOp] = []
     skipped: dict[str, str] = {}
-    for step in reversed(record.steps):
-        planned = _plan_step(step, nodes.get(step.path))
+    for write in reversed(record.writes):
+        planned = _plan_undoing(write, nodes.get(write.path))
         if isinstance(planned, str):
-            skipped[step.path] = planned
+            skipped[write.path] = planned
         else:
             ops.append(planned)
     return UndoPlan(ops=tuple(ops), skipped=skipped)
 
 
-def _plan_step(step: UndoStep, node: ZNode | None) -> CreateOp | SetOp | str:
-    if node is not None and node.data == step.before and node.ephemeral_owner == step.session_id:
+def _plan_undoing(write: Write, node: ZNode | None) -> CreateOp | SetOp | str:
+    if node is not None and node.data == write.before and node.ephemeral_owner == write.session_id:
         return UNCHANGED
-    if step.after is None:
+    if write.after is None:
         if node is not None:
             return "it was created again"
-        if step.session_id:
+        if write.session_id:
             return (
-                f"it belonged to {session_name(step.session_id)}: only its owner can create it "
+                f"it belonged to {session_name(write.session_id)}: only its owner can create it "
                 "again"
             )
-        return CreateOp(step.path, step.before)
+        return CreateOp(write.path, write.before)
     if node is None:
         return "it is gone"
-    if node.data != step.after or node.ephemeral_owner != step.session_id:
+    if node.data != write.after or node.ephemeral_owner != write.session_id:
         return "it was written since"
-    return SetOp(step.path, step.before, node.version)
+    return SetOp(write.path, write.before, node.version)
 
 
 def encode_undo(record: UndoRecord) -> str:
@@ -109,13 +92,13 @@ def encode_undo(record: UndoRecord) -> str:
     lines = [
         json.dumps(
             {
-                "path": step.path,
-                "before": _encoded(step.before),
-                "after": None if step.after is None else _encoded(step.after),
-                "session_id": step.session_id,
+                "path": write.path,
+                "before": _encoded(write.before),
+                "after": None if write.after is None else _encoded(write.after),
+                "session_id": write.session_id,
             }
         )
-        for step in record.steps
+        for write in record.writes
     ]
     start = json.dumps(head, indent=1).removesuffix("\n}")
     entries = ",\n  ".join(lines)
@@ -144,7 +127,7 @@ def decode_undo(text: str, name: str) -> UndoRecord:
         return UndoRecord(
             zookeeper=_text(parsed["zookeeper"]),
             made_ms=_number(parsed["made_ms"]),
-            steps=tuple(map(_step, parsed["nodes"])),
+            writes=tuple(map(_write, parsed["nodes"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"{name} is damaged: {error!r}") from error
@@ -168,11 +151,11 @@ def _decoded(value: object) -> bytes:
             raise TypeError(f"{value!r} is not encoded bytes")
 
 
-def _step(entry: dict[str, object]) -> UndoStep:
+def _write(entry: dict[str, object]) -> Write:
     path, after = _text(entry["path"]), entry["after"]
     if not is_path(path):
         raise ValueError(f"{path!r} is not a path")
-    return UndoStep(
+    return Write(
         path=path,
         before=_decoded(entry["before"]),
         after=None if after is None else _decoded(after),

@@ -9,7 +9,6 @@ from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
 from zkconsumer.status.doctor.undo import (
     UndoPlan,
     UndoRecord,
-    UndoStep,
     decode_undo,
     encode_undo,
     plan_undo,
@@ -43,9 +42,9 @@ def test_writes_have_the_version_that_was_read() -> None:
     change = Write(path="/b", before=b"2", session_id=0, after=b"3")
     plan = world.plan(fix_of(delete, change))
     assert [write.op for write in plan.writes] == [DeleteOp("/a", 2), SetOp("/b", b"3", 0)]
-    assert [write.undone for write in plan.writes] == [
-        UndoStep(path="/a", before=b"1", after=None, session_id=0),
-        UndoStep(path="/b", before=b"2", after=b"3", session_id=0),
+    assert [planned.write for planned in plan.writes] == [
+        Write(path="/a", before=b"1", after=None, session_id=0),
+        Write(path="/b", before=b"2", after=b"3", session_id=0),
     ]
     assert plan == FixPlan(writes=plan.writes, skipped={})
 
@@ -99,10 +98,10 @@ def test_nodes_to_read_are_named_once() -> None:
 def undo(world: DiagnosedCluster, plan: FixPlan) -> UndoPlan:
     """Undo a plan, from the text of its undo file."""
     record = UndoRecord(
-        zookeeper="zk", made_ms=5, steps=tuple(write.undone for write in plan.writes)
+        zookeeper="zk", made_ms=5, writes=tuple(planned.write for planned in plan.writes)
     )
     assert decode_undo(encode_undo(record), "f") == record
-    back = plan_undo(record, {step.path: world.tree.get(step.path) for step in record.steps})
+    back = plan_undo(record, {step.path: world.tree.get(step.path) for step in record.writes})
     for op in back.ops:
         assert world.tree.apply([op], 0)[0].ok
     return back
@@ -137,12 +136,12 @@ def test_an_ephemeral_node_is_not_restored() -> None:
 def test_nodes_that_were_written_since_are_not_undone() -> None:
     """An undo skips nodes that were written, deleted or created again since."""
     steps = (
-        UndoStep(path="/a", before=b"1", after=None, session_id=0),
-        UndoStep(path="/b", before=b"1", after=b"2", session_id=0),
-        UndoStep(path="/c", before=b"1", after=b"2", session_id=0),
+        Write(path="/a", before=b"1", after=None, session_id=0),
+        Write(path="/b", before=b"1", after=b"2", session_id=0),
+        Write(path="/c", before=b"1", after=b"2", session_id=0),
     )
     world = world_of(a=b"9", b=b"9")
-    record = UndoRecord(zookeeper="zk", made_ms=5, steps=steps)
+    record = UndoRecord(zookeeper="zk", made_ms=5, writes=steps)
     back = plan_undo(record, {step.path: world.tree.get(step.path) for step in steps})
     assert back == UndoPlan(
         ops=(),
@@ -157,10 +156,10 @@ def test_nodes_that_were_written_since_are_not_undone() -> None:
 def test_the_last_write_is_undone_first() -> None:
     """The last write is undone first, so that parents exist before their children."""
     steps = (
-        UndoStep(path="/a/b", before=b"", after=None, session_id=0),
-        UndoStep(path="/a", before=b"", after=None, session_id=0),
+        Write(path="/a/b", before=b"", after=None, session_id=0),
+        Write(path="/a", before=b"", after=None, session_id=0),
     )
-    back = plan_undo(UndoRecord(zookeeper="zk", made_ms=5, steps=steps), {})
+    back = plan_undo(UndoRecord(zookeeper="zk", made_ms=5, writes=steps), {})
     assert back.ops == (CreateOp("/a", b""), CreateOp("/a/b", b""))
 
 
@@ -192,8 +191,8 @@ def test_other_files_are_refused(text: str, why: str) -> None:
 )
 def test_damaged_files_are_refused(sound: str, damaged: str) -> None:
     """A damaged undo file is refused, wherever the damage is."""
-    step = UndoStep(path="/a", before=b"1", after=None, session_id=0)
-    text = encode_undo(UndoRecord(zookeeper="zk", made_ms=5, steps=(step,)))
+    step = Write(path="/a", before=b"1", after=None, session_id=0)
+    text = encode_undo(UndoRecord(zookeeper="zk", made_ms=5, writes=(step,)))
     assert sound in text
     with pytest.raises(ConfigError, match="is damaged"):
         decode_undo(text.replace(sound, damaged), "f.json")
