@@ -114,6 +114,6 @@ def test_a_grid_shows_every_partition_once(
     for number, column in enumerate(grid.columns):
         mine = [row for row in grid.rows if row.column == number]
         assert column.partitions == len(mine)
-        assert all((row.owner or "").startswith(f"{column.owner_id}-") for row in mine)
+        assert all((row.partition.owner or "").startswith(f"{column.owner_id}-") for row in mine)
     labels = [column.label for column in grid.columns]
     assert len(set(labels)) == len(labels)

@@ -177,6 +177,15 @@ def ownership_faults(
     return tuple(sorted(faults, key=lambda fault: fault.topic_partition))
 
 
+def owner_of(kind: GroupKind, owner: str) -> tuple[str, int | None]:
+    """Return the member that an owner names, and the number of its stream in a ZooKeeper group.
+
+    The text of an owner that is no thread id stands for the member.
+    """
+    thread = ConsumerThreadId.parse(owner) if kind is GroupKind.ZOOKEEPER else None
+    return (owner, None) if thread is None else (thread.consumer_id, thread.thread)
+
+
 def malformed_members(group: GroupStatus) -> tuple[str, ...]:
     """Return the members with a registration that all or some others can't use."""
     return tuple(member.member_id for member in group.members if member.problem is not None)
@@ -248,11 +257,8 @@ class _Judge:
     def fault_of(self, partition: GroupPartition, owner: str) -> MisownedPartition | None:
         """Return the worst fault of an owned partition; None if it has none."""
         tp = partition.topic_partition
-        thread = ConsumerThreadId.parse(owner)
+        member_id, thread = owner_of(self.kind, owner)
         in_zookeeper = self.kind is GroupKind.ZOOKEEPER
-        member_id = owner
-        if in_zookeeper and thread is not None:
-            member_id = thread.consumer_id
         member = self.members.get(member_id)
         fault = self._misplaced(tp)
         if fault is None and in_zookeeper:
@@ -280,13 +286,13 @@ class _Judge:
 
     @staticmethod
     def _of_thread(
-        tp: TopicPartition, thread: ConsumerThreadId | None, member: MemberStatus | None
+        tp: TopicPartition, thread: int | None, member: MemberStatus | None
     ) -> OwnershipFault | None:
         if thread is None:
             return OwnershipFault.NO_THREAD_ID
         if member is None:
             return OwnershipFault.NO_MEMBER
-        if thread.thread >= member.streams.get(tp.topic, 0):
+        if thread >= member.streams.get(tp.topic, 0):
             return OwnershipFault.NO_STREAM
         return None
 

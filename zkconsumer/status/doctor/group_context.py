@@ -22,6 +22,7 @@ from zkconsumer.status.verify import (
     PartitionIds,
     expected_owners,
     group_view,
+    owner_of,
     ownership_faults,
 )
 from zkconsumer.zk.json_dialect import Malformed
@@ -139,10 +140,8 @@ class GroupContext:
 
     def member_of(self, owner: str) -> str | None:
         """Return the member id in the text of an owner; None without one."""
-        if not self.in_zookeeper:
-            return owner
-        thread = ConsumerThreadId.parse(owner)
-        return None if thread is None else thread.consumer_id
+        member_id, thread = owner_of(self.group.kind, owner)
+        return None if self.in_zookeeper and thread is None else member_id
 
     def dead(self, session_id: int | None) -> bool:
         """Return whether a session is known to be dead.

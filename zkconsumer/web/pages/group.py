@@ -6,13 +6,13 @@ from typing import Final
 from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.incidents import flatten
-from zkconsumer.status.grid import Grid
+from zkconsumer.status.grid import Grid, bare_id
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.pages.formatting import BURROW_WORDS, SEVERITY_TONES, Tone, counted
-from zkconsumer.web.pages.group_grid import columns_of, group_grid
+from zkconsumer.web.pages.group_grid import group_grid
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.group_timeline import SHOWN, bare_id, events_of, ribbon
+from zkconsumer.web.pages.group_timeline import SHOWN, events_of, ribbon
 from zkconsumer.web.pages.plain import sorry_page
 from zkconsumer.web.pages.view import PageRequest, View, group_address
 from zkconsumer.web.state import ClusterState, PastRebalance
@@ -47,7 +47,6 @@ def group_page(
     events = events_of(state, key, past, page_request.now_ms)
     shown = events if page_request.query.get("timeline") == "all" else events[:SHOWN]
     verification, grid = state.judgements.verification(key), state.judgements.grid(key)
-    columns = columns_of(key, grid.columns)
     outcome, row = state.judgements.outcome(key), group_row(state, key)
     return View(
         template="group.html",
@@ -68,11 +67,11 @@ def group_page(
             "tones": SEVERITY_TONES,
             "sharing": _sharing(key, verification),
             "grid": group_grid(state, page_request, key),
-            "members": columns[:MEMBERS_SHOWN],
+            "members": grid.columns[:MEMBERS_SHOWN],
             "blamed": _blamed(state.judgements.findings(key), grid),
-            "more_members": max(0, len(columns) - MEMBERS_SHOWN),
+            "more_members": max(0, len(grid.columns) - MEMBERS_SHOWN),
             "details": group.members_by_id,
-            "bare_id": lambda member_id: bare_id(key, member_id),
+            "bare_id": lambda member_id: bare_id(key.group_id, member_id),
             "events": shown,
             "more_events": len(events) - len(shown),
             "ribbon": ribbon(events, page_request.now_ms),
@@ -86,9 +85,9 @@ def group_page(
 def _blamed(findings: Sequence[Diagnosis], grid: Grid) -> dict[str, tuple[Tone, str, str]]:
     """Return the tone, word and meaning of the doctor's finding for each member that has one."""
     members = {
-        row.owner: grid.columns[row.column].owner_id
+        row.partition.owner: grid.columns[row.column].owner_id
         for row in grid.rows
-        if row.owner is not None and row.column is not None
+        if row.partition.owner is not None and row.column is not None
     }
     found: dict[str, tuple[Tone, str, str]] = {}
     for finding in flatten(list(findings)):

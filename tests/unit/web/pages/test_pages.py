@@ -23,6 +23,7 @@ from tests.support.page_world import (
 from zkconsumer.model import Broker
 from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Code
+from zkconsumer.status.grid import member_label
 from zkconsumer.status.model import (
     BrokerStatus,
     GroupKey,
@@ -38,7 +39,6 @@ from zkconsumer.web.pages.formatting import NOT_KNOWN, Tone
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.group_grid import COLUMNS, ROWS
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.group_timeline import member_label
 from zkconsumer.web.pages.groups import groups_page
 from zkconsumer.web.pages.table import PAGE_ROWS
 from zkconsumer.web.pages.topic import topic_page
@@ -399,8 +399,8 @@ def test_members_have_short_names(state: ClusterState) -> None:
     assert "member bill2·aa was restarted" in page
     assert "billing_bill3-1795167510000-79d96af6" in page
     uuid = "app-0b1c2d3e-1111-2222-3333-0123456789ab"
-    assert member_label(CHECKOUT, uuid) == "app·ab"
-    assert member_label(CHECKOUT, "just-a-name") == "just-a-name"
+    assert member_label(CHECKOUT.group_id, uuid) == "app·ab"
+    assert member_label(CHECKOUT.group_id, "just-a-name") == "just-a-name"
 
 
 def test_a_rebalance_that_is_known_twice_is_shown_once(state: ClusterState) -> None:
