@@ -24,6 +24,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.inbound.table import ConnectionLimits
 from zkconsumer.notify.settings import NotifySettings
 from zkconsumer.scope import side_by_side
+from zkconsumer.status.model import BrokersAlone
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.app import build_app, build_clusters_app
 from zkconsumer.web.events import EventHub
@@ -192,8 +193,7 @@ def _watched(
     watch = ClusterWatch(
         lambda: open_cluster(args, even_without=True, times_most=_TIMES_MOST),
         WatchSettings(
-            zookeeper_connect=args.zookeeper or None,
-            bootstrap_servers=args.address,
+            through=args.zookeeper or BrokersAlone(bootstrap_servers=args.address),
             interval_ms=args.interval_ms,
             retry_ms=min(args.interval_ms, RETRY_MS),
             groups=args.groups,

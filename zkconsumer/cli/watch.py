@@ -25,7 +25,7 @@ from zkconsumer.notify.troubles import GroupTrouble
 from zkconsumer.printable import printable
 from zkconsumer.scope import Mailbox
 from zkconsumer.status.doctor.diagnosis import Severity
-from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.model import BrokersAlone, GroupKey, GroupKind
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
 
 DESCRIPTION = """\
@@ -80,8 +80,7 @@ def _watch(args: argparse.Namespace, settings: NotifySettings) -> int:
         watch = ClusterWatch(
             lambda: open_cluster(args, even_without=True),
             WatchSettings(
-                zookeeper_connect=args.zookeeper or None,
-                bootstrap_servers=args.address,
+                through=args.zookeeper or BrokersAlone(bootstrap_servers=args.address),
                 interval_ms=args.interval_ms,
             ),
             on_change=lambda state, _rebalances: notifier.take(state),

@@ -10,7 +10,8 @@ from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupPartition
-from zkconsumer.status.reading.kept import CLUSTER_PARTS
+from zkconsumer.status.reading.assembly import assemble
+from zkconsumer.status.reading.kept import CLUSTER_PARTS, Kept
 from zkconsumer.status.set_back import was_set_back
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.judgements import Judgements, Memory
@@ -33,21 +34,18 @@ class Publisher:
     """Builds and keeps the latest state, and notifies subscribers. Thread: any.
 
     Args:
-        zookeeper_connect: shown before the first read; None: see ``bootstrap_servers``.
+        through: see ``WatchSettings``.
         interval_ms: the interval that states show.
         on_change: called with each state, in order, on the publishing thread; must not block.
         clock: for ages.
-        bootstrap_servers: the brokers of a cluster that is read without ZooKeeper.
     """
 
     def __init__(
         self,
-        zookeeper_connect: str | None,
+        through: str | BrokersAlone,
         interval_ms: int,
         on_change: OnNews,
         clock: Clock,
-        *,
-        bootstrap_servers: str = "",
     ) -> None:
         self._clock = clock
         self._on_change = on_change
@@ -59,10 +57,7 @@ class Publisher:
         self._making = threading.Lock()
         self._lock = threading.Lock()
         self._listeners: list[Callable[[ClusterState], None]] = []
-        alone = None
-        if zookeeper_connect is None:
-            alone = BrokersAlone(bootstrap_servers=bootstrap_servers)
-        self._current = self._nothing_yet(zookeeper_connect, alone, interval_ms)
+        self._current = self._nothing_yet(through, interval_ms)
 
     @property
     def current(self) -> ClusterState:
@@ -143,16 +138,10 @@ class Publisher:
         for listener in listeners:
             listener(state)
 
-    def _nothing_yet(
-        self, zookeeper_connect: str | None, alone: BrokersAlone | None, interval_ms: int
-    ) -> ClusterState:
+    def _nothing_yet(self, through: str | BrokersAlone, interval_ms: int) -> ClusterState:
         now_ms = self._clock.wall_ms()
-        snapshot = ClusterSnapshot(
-            taken_ms=now_ms,
-            zookeeper_connect=zookeeper_connect,
-            brokers_alone=alone,
-            clock_ahead_ms=now_ms - self._clock.now_ms(),
-        )
+        ahead_ms = now_ms - self._clock.now_ms()
+        snapshot = assemble(Kept(), now_ms=now_ms, through=through, clock_ahead_ms=ahead_ms)
         return ClusterState(
             number=0,
             snapshot=snapshot,

@@ -21,7 +21,7 @@ from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.printable import fault_text
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import ThreadScope, WakeEvent
-from zkconsumer.status.model import ClusterSnapshot, GroupKey
+from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey
 from zkconsumer.web.publishing import OnNews, Publisher
 from zkconsumer.web.state import ClusterState
 from zkconsumer.zk.store import ZkStore
@@ -75,8 +75,8 @@ class WatchSettings:
     """The settings of the watcher.
 
     Attributes:
-        zookeeper_connect: shown before the first read; None without ZooKeeper.
-        bootstrap_servers: likewise, for a cluster that is read through its brokers only.
+        through: shown before the first read: ZooKeeper's connect string, or the brokers of a
+            cluster that is read through them only.
         interval_ms: from the start of one full read to the next; longer if reads are slow, so that
             the thread is idle at least half of the time.
         groups_interval_ms: likewise, for partial reads.
@@ -85,8 +85,7 @@ class WatchSettings:
         ends: whether settings that can never work end the watch; if not, their error is shown.
     """
 
-    zookeeper_connect: str | None
-    bootstrap_servers: str = ""
+    through: str | BrokersAlone
     interval_ms: int = INTERVAL_MS
     groups_interval_ms: int = GROUPS_INTERVAL_MS
     retry_ms: int = RETRY_MS
@@ -119,13 +118,7 @@ class ClusterWatch:
         self._settings = settings
         self._on_death = on_death
         self._clock = clock or SystemClock()
-        self._publisher = Publisher(
-            settings.zookeeper_connect,
-            settings.interval_ms,
-            on_change,
-            self._clock,
-            bootstrap_servers=settings.bootstrap_servers,
-        )
+        self._publisher = Publisher(settings.through, settings.interval_ms, on_change, self._clock)
         self._repeats = Repeats(log, self._clock)
         self._scope = ThreadScope("web", clock=self._clock)
         self._stop = threading.Event()

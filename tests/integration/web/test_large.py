@@ -93,7 +93,7 @@ def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) 
 
         recorder = stack.enter_context(closing(Recorder(tmp_path / "past")))
         recorder.start()
-        settings = WatchSettings(zookeeper_connect=large_connect, interval_ms=200)
+        settings = WatchSettings(through=large_connect, interval_ms=200)
         watch = stack.enter_context(
             closing(ClusterWatch(open_it, settings, on_change=recorder.take))
         )

@@ -95,7 +95,7 @@ def watching(
         yield cluster
 
     settings = WatchSettings(
-        zookeeper_connect="zk:2181",
+        through="zk:2181",
         interval_ms=interval_ms,
         groups_interval_ms=5,
         retry_ms=5,
@@ -225,7 +225,7 @@ def test_rebalances_are_reported_with_the_state_that_shows_them() -> None:
     def open_it() -> Iterator[ScriptedCluster]:
         yield cluster
 
-    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1)
+    settings = WatchSettings(through="zk:2181", interval_ms=1)
     watch = ClusterWatch(
         open_it, settings, on_change=lambda state, found: reported.append((state.number, found))
     )
@@ -375,7 +375,7 @@ def test_opening_a_cluster_is_retried() -> None:
             raise RegistryError("zk:2181 does not answer")
         yield cluster
 
-    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1, retry_ms=1)
+    settings = WatchSettings(through="zk:2181", interval_ms=1, retry_ms=1)
     with closing(ClusterWatch(open_it, settings)) as watch:
         watch.start()
         assert newer(watch, 0).problem == "zk:2181 does not answer"
@@ -393,7 +393,7 @@ def test_invalid_settings_end_the_watch() -> None:
     def open_it() -> AbstractContextManager[ScriptedCluster]:
         raise ConfigError("ssl.truststore.location: no such file")
 
-    settings = WatchSettings(zookeeper_connect="zk:2181")
+    settings = WatchSettings(through="zk:2181")
     with closing(ClusterWatch(open_it, settings, on_death=died.append)) as watch:
         watch.start()
         wait_until(lambda: died, what="its end")
@@ -408,7 +408,7 @@ def test_of_several_clusters_one_with_invalid_settings_is_retried() -> None:
         attempts.append(clock.now_ms())
         raise ConfigError("ssl.truststore.location: no such file")
 
-    settings = WatchSettings(zookeeper_connect="zk:2181", retry_ms=20, ends=False)
+    settings = WatchSettings(through="zk:2181", retry_ms=20, ends=False)
     with closing(ClusterWatch(open_it, settings)) as watch:
         watch.start()
         wait_until(lambda: len(attempts) > 4, what="further tries")
@@ -445,9 +445,7 @@ def test_an_internal_error_is_shown_and_retried(caplog: pytest.LogCaptureFixture
     def open_it() -> Iterator[ScriptedCluster]:
         yield cluster
 
-    settings = WatchSettings(
-        zookeeper_connect="zk:2181", interval_ms=1, groups_interval_ms=1, retry_ms=1
-    )
+    settings = WatchSettings(through="zk:2181", interval_ms=1, groups_interval_ms=1, retry_ms=1)
     with closing(ClusterWatch(open_it, settings, on_death=died.append)) as watch:
         watch.subscribe(listen)
         with watch.watch(KEY):
@@ -487,7 +485,7 @@ def test_settings_that_worked_before_are_retried() -> None:
             raise ConfigError("ssl.truststore.location: no such file")
         yield cluster
 
-    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1, retry_ms=1)
+    settings = WatchSettings(through="zk:2181", interval_ms=1, retry_ms=1)
     with closing(ClusterWatch(open_it, settings)) as watch:
         cluster.whole.put(seen(1_000))
         watch.start()

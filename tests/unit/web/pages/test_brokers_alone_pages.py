@@ -92,9 +92,8 @@ def test_the_json_says_what_is_unknown() -> None:
 
 def test_before_the_first_reading_its_address_is_shown() -> None:
     """Before the first reading the brokers' address is shown, and no fault of a ZooKeeper."""
-    publisher = Publisher(
-        None, 5_000, lambda _state, _rebalances: None, SystemClock(), bootstrap_servers="b1:9092"
-    )
+    alone = BrokersAlone(bootstrap_servers="b1:9092")
+    publisher = Publisher(alone, 5_000, lambda _state, _rebalances: None, SystemClock())
     first = html(cluster_page(publisher.current, REQUEST), publisher.current)
     assert "<code>b1:9092</code>" in first
     assert "ZooKeeper unknown" in first
