@@ -5,7 +5,6 @@ Brokers are connected on use, so a command that needs none of them works while a
 
 import argparse
 import logging
-import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -23,7 +22,7 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.properties_file import load_properties
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupKind
-from zkconsumer.status.reading.broker_cluster import BrokerSource
+from zkconsumer.status.reading.broker_cluster import BrokerSource, client_of
 from zkconsumer.status.reading.deadline import Deadline, ReadingLimits
 from zkconsumer.status.reading.kept import CLUSTER_PARTS, registered_addresses
 from zkconsumer.status.reading.sessions import EnsembleSessions, Sessions
@@ -47,7 +46,6 @@ NO_CLUSTER = (
     "no cluster given: give --zookeeper HOSTS, or --bootstrap-server HOSTS for a cluster without "
     "ZooKeeper, or with one that you can't reach"
 )
-_BACKOFF_MS = 250
 _SESSION_MS = 20_000
 
 
@@ -360,17 +358,3 @@ def broker_settings(args: argparse.Namespace) -> ClientSettings:
 
 def _file(args: argparse.Namespace) -> Mapping[str, str]:
     return load_properties(args.command_config) if args.command_config else {}
-
-
-def client_of(
-    dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock | None = None
-) -> ClusterClient:
-    """Return a client of the cluster of these brokers; the caller stops it."""
-    return ClusterClient(
-        dialer,
-        bootstrap,
-        request_timeout_ms=timeout_ms,
-        retry_backoff_ms=_BACKOFF_MS,
-        clock=clock,
-        shuffle=random.shuffle,
-    )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from zkconsumer.cli.cluster_access import client_of, open_store, require_brokers, require_zookeeper
+from zkconsumer.cli.cluster_access import open_store, require_brokers, require_zookeeper
 from zkconsumer.cli.consume.format import Message
 from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.cli.log_lookup import log_ranges
@@ -20,6 +20,7 @@ from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.security import security_in
+from zkconsumer.status.reading.broker_cluster import client_of
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 

@@ -6,7 +6,7 @@ Source: Kafka 0.9.0.1 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataCache``.
 
 import random
 from collections.abc import Sequence
-from typing import Final, Self
+from typing import Final
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient, Described
@@ -34,10 +34,10 @@ _TO_SAY_MS: Final = 500
 class BrokerSource:
     """Reads brokers, topics and leaders from a broker, where ``ZookeeperSource`` can't be used.
 
-    Thread: one at a time; ``close``: any.
+    Thread: one at a time.
 
     Args:
-        client: sends the requests; it knows the bootstrap brokers, and is stopped on ``close``.
+        client: sends the requests; it knows the bootstrap brokers, and the caller stops it.
         clock: for the times of reading.
     """
 
@@ -47,21 +47,6 @@ class BrokerSource:
     def __init__(self, client: ClusterClient, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-
-    @classmethod
-    def of(
-        cls, dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock
-    ) -> Self:
-        """Return a source with a client of its own."""
-        client = ClusterClient(
-            dialer,
-            bootstrap,
-            request_timeout_ms=timeout_ms,
-            retry_backoff_ms=_BACKOFF_MS,
-            clock=clock,
-            shuffle=random.shuffle,
-        )
-        return cls(client, clock)
 
     def read(self, deadline: Deadline) -> ClusterRead:
         """Read brokers and topics until the deadline.
@@ -76,9 +61,19 @@ class BrokerSource:
             raise ConnectFailed("the broker does not know its cluster yet")
         return cluster_read(found, self._clock.wall_ms())
 
-    def close(self) -> None:
-        """Interrupt a running read, and stop the client. Idempotent."""
-        self._client.stop()
+
+def client_of(
+    dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock | None = None
+) -> ClusterClient:
+    """Return a client of the cluster of these brokers; the caller stops it."""
+    return ClusterClient(
+        dialer,
+        bootstrap,
+        request_timeout_ms=timeout_ms,
+        retry_backoff_ms=_BACKOFF_MS,
+        clock=clock,
+        shuffle=random.shuffle,
+    )
 
 
 def cluster_read(found: Described, now_ms: int) -> ClusterRead:

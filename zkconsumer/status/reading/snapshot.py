@@ -7,13 +7,14 @@ and the reason.
 from collections.abc import Collection, Sequence
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.assembly import keep_newer
-from zkconsumer.status.reading.broker_cluster import BrokerSource
+from zkconsumer.status.reading.broker_cluster import BrokerSource, client_of
 from zkconsumer.status.reading.deadline import ReadingLimits
 from zkconsumer.status.reading.garbage import no_collection
 from zkconsumer.status.reading.group_reads import SelectedGroupsReader
@@ -83,12 +84,14 @@ class SnapshotReader:
         source: ZookeeperSource | BrokerSource
         through: str | BrokersAlone
         groups: ZookeeperGroups | None = None
+        self._client: ClusterClient | None = None
         if store is not None:
             through = zookeeper_connect or ""
             source = ZookeeperSource(store, through, rounds, dialer.protocol)
             groups = ZookeeperGroups(store, rounds)
         elif bootstrap:
-            source = BrokerSource.of(dialer, bootstrap, limits.cluster_ms, rounds)
+            self._client = client_of(dialer, bootstrap, limits.cluster_ms, rounds)
+            source = BrokerSource(self._client, rounds)
             servers = ",".join(f"{broker.host}:{broker.port}" for broker in bootstrap)
             through = BrokersAlone(bootstrap_servers=servers)
         else:
@@ -148,7 +151,8 @@ class SnapshotReader:
 
     def close(self, timeout_ms: int = 5_000) -> None:
         """Interrupt running reads. Idempotent. Thread: any."""
-        self._cluster.close()
+        if self._client is not None:
+            self._client.stop()
         self._selected.close(timeout_ms)
         self._times.close(timeout_ms)
         self._brokers.close(timeout_ms)

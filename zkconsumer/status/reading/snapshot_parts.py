@@ -30,7 +30,7 @@ LiveSessions: TypeAlias = Seen[frozenset[int]] | None
 
 
 class ClusterPart:
-    """Reads brokers and topics when they are due. Thread: one; ``close``: any."""
+    """Reads brokers and topics when they are due. Thread: one."""
 
     def __init__(
         self,
@@ -56,10 +56,6 @@ class ClusterPart:
         self._state.record(self._state.kept.take_cluster, found)
         if isinstance(found, ClusterRead):
             self._read_ms = self._clock.now_ms()
-
-    def close(self) -> None:
-        """Interrupt a running read. Idempotent."""
-        self._source.close()
 
 
 class ZookeeperParts:

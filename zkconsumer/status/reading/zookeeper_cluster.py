@@ -76,9 +76,6 @@ class ZookeeperSource:
         why = None if brokers else why_no_brokers(self._store, self._zookeeper_connect)
         return ClusterRead(brokers=brokers, topics=topics, no_brokers=why)
 
-    def close(self) -> None:
-        """Do nothing: the store belongs to the caller."""
-
 
 def read_brokers(
     nodes: NodeBatches, now_ms: int, protocol: SecurityProtocol = "PLAINTEXT"

@@ -136,4 +136,4 @@ def test_a_broker_that_knows_no_brokers_is_an_error() -> None:
         with pytest.raises(ConnectFailed, match="does not know its cluster"):
             source.read(Deadline(SystemClock(), 1_000))
     finally:
-        source.close()
+        client.stop()
