@@ -16,26 +16,28 @@ from typing import Any, Final
 
 from zkconsumer.printable import printable
 
-FIRST_IN_4: Final[Mapping[str, int]] = {
-    "Produce": 3,
-    "FetchConsumer": 4,
-    "ListOffsets": 1,
-    "OffsetCommit": 2,
-    "OffsetFetch": 1,
-    "CreateTopics": 2,
-    "DeleteTopics": 1,
-    "DescribeAcls": 1,
-    "CreateAcls": 1,
-    "DeleteAcls": 1,
-    "DescribeConfigs": 1,
-    "AlterReplicaLogDirs": 1,
-    "DescribeLogDirs": 1,
-    "CreateDelegationToken": 1,
-    "RenewDelegationToken": 1,
-    "ExpireDelegationToken": 1,
-    "DescribeDelegationToken": 1,
+CLIENT_REQUESTS: Final[Mapping[int, tuple[str, int]]] = {
+    0: ("Produce", 3),
+    1: ("FetchConsumer", 4),
+    2: ("ListOffsets", 1),
+    8: ("OffsetCommit", 2),
+    9: ("OffsetFetch", 1),
+    19: ("CreateTopics", 2),
+    20: ("DeleteTopics", 1),
+    29: ("DescribeAcls", 1),
+    30: ("CreateAcls", 1),
+    31: ("DeleteAcls", 1),
+    32: ("DescribeConfigs", 1),
+    34: ("AlterReplicaLogDirs", 1),
+    35: ("DescribeLogDirs", 1),
+    38: ("CreateDelegationToken", 1),
+    39: ("RenewDelegationToken", 1),
+    40: ("ExpireDelegationToken", 1),
+    41: ("DescribeDelegationToken", 1),
 }
-"""The oldest versions of clients' requests that Kafka 4 takes, where it is not 0."""
+"""The requests of clients by API key: the name, and the oldest version that Kafka 4 takes, where
+that is not 0."""
+_FIRST_IN_4: Final = dict(CLIENT_REQUESTS.values())
 _NOT_OF_CLIENTS: Final = frozenset({"Fetch", "FetchFollower"})
 """Not requests of clients alone: ``Fetch`` counts those of consumers and followers together."""
 _MOST_COUNTS: Final = 10_000
@@ -72,7 +74,7 @@ class RequestCount:
         """Whether Kafka 4 rejects such requests."""
         if self.request in _NOT_OF_CLIENTS or self.count <= 0:
             return False
-        is_too_old = self.version is not None and self.version < FIRST_IN_4.get(self.request, 0)
+        is_too_old = self.version is not None and self.version < _FIRST_IN_4.get(self.request, 0)
         return self.is_deprecated or is_too_old
 
     def __str__(self) -> str:

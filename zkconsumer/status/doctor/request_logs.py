@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.printable import printable
-from zkconsumer.status.doctor.request_counts import RequestCount
+from zkconsumer.status.doctor.request_counts import CLIENT_REQUESTS, RequestCount
 
 _MARK: Final = "Completed request:"
 _HEAD_CHARS: Final = 4_096
@@ -22,25 +22,6 @@ TAIL_CHARS: Final = 4_096
 """The size of the part at a line's end that has the client's address and library."""
 _SHOWN_CHARS: Final = 100
 _MOST_KINDS: Final = 10_000
-_NUMBERED: Final = {
-    0: "Produce",
-    1: "FetchConsumer",
-    2: "ListOffsets",
-    8: "OffsetCommit",
-    9: "OffsetFetch",
-    19: "CreateTopics",
-    20: "DeleteTopics",
-    29: "DescribeAcls",
-    30: "CreateAcls",
-    31: "DeleteAcls",
-    32: "DescribeConfigs",
-    34: "AlterReplicaLogDirs",
-    35: "DescribeLogDirs",
-    38: "CreateDelegationToken",
-    39: "RenewDelegationToken",
-    40: "ExpireDelegationToken",
-    41: "DescribeDelegationToken",
-}
 _NAMED: Final = {
     "FETCH": "FetchConsumer",
     "FETCHREQUEST": "FetchConsumer",
@@ -48,7 +29,7 @@ _NAMED: Final = {
     "OFFSETREQUEST": "ListOffsets",
     "OFFSETCOMMITREQUEST": "OffsetCommit",
     "OFFSETFETCHREQUEST": "OffsetFetch",
-    **{name.upper(): name for name in _NUMBERED.values()},
+    **{name.upper(): name for name, _ in CLIENT_REQUESTS.values()},
 }
 """The requests by the names that brokers of 0.8 and later log, in capitals, no underscores."""
 # Client ids are arbitrary text, so matching must take linear time, and a line that is too long to
@@ -138,7 +119,7 @@ def _request(text: str) -> RequestCount | None:
 
 def _name(api: str) -> str:
     if api.isdecimal():
-        return _NUMBERED.get(int(api[:6]), "")
+        return CLIENT_REQUESTS.get(int(api[:6]), ("", 0))[0]
     return _NAMED.get(api.replace("_", "").upper(), "")
 
 

@@ -143,7 +143,7 @@ class _Wave:
     def read(self, names: Sequence[str]) -> dict[str, GroupNodes]:
         """Return the nodes of each group."""
         self._problems = {name: [] for name in names}
-        members = self._members(self._below(names, "ids"))
+        members = self._nodes(self._below(names, "ids"))
         owners = self._owners(self._below(names, "owners"))
         # A group is complete even if its offsets can't be listed.
         not_listed = {name for name, problems in self._problems.items() if problems}
@@ -172,13 +172,10 @@ class _Wave:
             listed[name] = {child: f"{parent}/{child}" for child in found}
         return listed
 
-    def _members(self, ids: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Read[ZNode]]]:
-        nodes = iter(
-            self._batches.get([path for of_group in ids.values() for path in of_group.values()])
-        )
-        return {
-            name: {number: next(nodes) for number in of_group} for name, of_group in ids.items()
-        }
+    def _nodes(self, paths: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Read[ZNode]]]:
+        """Return the nodes at these paths, by the same names."""
+        nodes = iter(self._batches.get([path for some in paths.values() for path in some.values()]))
+        return {at: {name: next(nodes) for name in some} for at, some in paths.items()}
 
     def _owners(
         self, folders: Mapping[str, Mapping[str, str]]
@@ -192,14 +189,11 @@ class _Wave:
         self, folders: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
         """Return offset nodes by group and topic, which are always read, since they change."""
-        names = self._names(folders)
-        nodes = iter(
-            self._batches.get(
-                [f"{path}/{child}" for path, below in names.items() for child in below]
-            )
-        )
-        read = {path: {child: next(nodes) for child in below} for path, below in names.items()}
-        return _by_topic(folders, read)
+        paths = {
+            path: {child: f"{path}/{child}" for child in below}
+            for path, below in self._names(folders).items()
+        }
+        return _by_topic(folders, self._nodes(paths))
 
     def _names(self, folders: Mapping[str, Mapping[str, str]]) -> dict[str, Sequence[str]]:
         group_of = {path: name for name, of_group in folders.items() for path in of_group.values()}
