@@ -20,19 +20,6 @@ _WELL: Final = "All is well"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerRow:
-    """A broker, and its load.
-
-    Attributes:
-        status: its registration.
-        load: its partitions.
-    """
-
-    status: BrokerStatus
-    load: BrokerLoad
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterHealth:
     """The health of the cluster, in one sentence.
 
@@ -222,9 +209,6 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
     )
 
 
-def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
+def _broker_rows(snapshot: ClusterSnapshot) -> list[tuple[BrokerStatus, BrokerLoad]]:
     loads = broker_loads(snapshot.topics)
-    return tuple(
-        BrokerRow(status=broker, load=loads.get(broker.broker.id, BrokerLoad()))
-        for broker in snapshot.brokers
-    )
+    return [(status, loads.get(status.broker.id, BrokerLoad())) for status in snapshot.brokers]
