@@ -182,9 +182,7 @@ def _coordinated_shares(
 ) -> dict[str, tuple[TopicPartition, ...]] | CannotAssign:
     if strategy not in STRATEGIES:
         return CannotAssign(f"unknown assignor {strategy}: {', '.join(STRATEGIES)}")
-    owned: dict[str, set[TopicPartition]] = {}
-    for partition in group.partitions:
-        owned.setdefault(partition.owner or "", set()).add(partition.topic_partition)
+    owned = _before(group)
     instances = {member.member_id: member.instance_id for member in group.members}
     view = CoordinatedView(
         {
