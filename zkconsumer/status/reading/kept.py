@@ -177,16 +177,7 @@ class Kept:
 
     def take_logs(self, read: LogsRead, now_ms: int) -> None:
         """Record the ends of logs."""
-        known = self.spans
-        self.spans = {
-            **known,
-            **{
-                tp: span
-                for tp, span in read.spans.items()
-                if tp not in known or span.at_ms >= known[tp].at_ms
-            },
-        }
-        self.log_problems = dict(read.problems)
+        self.log_problems = self._take_spans(read.logs)
         self.failures.note(
             "logs",
             {f"log ends of broker {failure}": reason for failure, reason in read.failures.items()},
@@ -248,13 +239,8 @@ class Kept:
         )
         self.offsets = {**self.offsets, **_with_last_known(read.offsets, self.offsets)}
         self._note_unmoved(read.offsets, now_ms)
-        self.spans = {
-            **self.spans,
-            **{tp: span for tp, span in read.logs.items() if isinstance(span, LogSpan)},
-        }
-        problems = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
-        problems |= {tp: log for tp, log in read.logs.items() if isinstance(log, str)}
-        self.log_problems = problems
+        others = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
+        self.log_problems = others | self._take_spans(read.logs)
         parts = {f"group {name}, read again": name for name in read.failures}
         reasons = {part: read.failures[name] for part, name in parts.items()}
         self.failures.note(SELECTED_PART, reasons, now_ms, parts)
@@ -264,6 +250,18 @@ class Kept:
         """Return since when a group without members has had the same offsets in Kafka."""
         found = self._unmoved.get(name)
         return None if found is None else found.since_ms
+
+    def _take_spans(
+        self, logs: Mapping[TopicPartition, LogSpan | str]
+    ) -> dict[TopicPartition, str]:
+        """Record spans that are not older than the known ones; return why others are unknown."""
+        known = self.spans
+        self.spans = known | {
+            tp: log
+            for tp, log in logs.items()
+            if isinstance(log, LogSpan) and (tp not in known or log.at_ms >= known[tp].at_ms)
+        }
+        return {tp: log for tp, log in logs.items() if isinstance(log, str)}
 
     def _note_unmoved(self, read: Collection[str], now_ms: int) -> None:
         for name in read:

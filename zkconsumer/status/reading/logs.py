@@ -37,20 +37,16 @@ class LogReader:
         lookups = {
             leader: self.lookup(partitions, deadline) for leader, partitions in by_leader.items()
         }
-        spans: dict[TopicPartition, LogSpan] = {}
-        problems: dict[TopicPartition, str] = {}
+        logs: dict[TopicPartition, LogSpan | str] = {}
         failures: dict[int, str] = {}
         for leader, reported in self._brokers.request(lookups, deadline).items():
             if isinstance(reported, Unanswered):
                 failures[leader.id] = reported.reason
-                problems |= dict.fromkeys(by_leader[leader], reported.reason)
+                logs |= dict.fromkeys(by_leader[leader], reported.reason)
                 continue
             for tp, span in reported.items():
-                if isinstance(span, LogSpan):
-                    spans[tp] = span
-                else:
-                    problems[tp] = f"{leader}: {span}"
-        return LogsRead(spans=spans, problems=problems, failures=failures)
+                logs[tp] = span if isinstance(span, LogSpan) else f"{leader}: {span}"
+        return LogsRead(logs=logs, failures=failures)
 
     def lookup(
         self, partitions: Sequence[TopicPartition], deadline: Deadline

@@ -125,8 +125,8 @@ class BrokerParts:
         """Read logs, then groups; return the addresses of the brokers that responded."""
         kept = self._state.kept
         logs = self._logs.read(kept.leaders(addresses), self._deadline())
-        problems = {**logs.problems, **kept.unasked(addresses)}
-        self._state.record(kept.take_logs, replace(logs, problems=problems))
+        read = replace(logs, logs={**logs.logs, **kept.unasked(addresses)})
+        self._state.record(kept.take_logs, read)
         # Brokers that just failed to respond are not waited for again.
         answering = {id_: broker for id_, broker in addresses.items() if id_ not in logs.failures}
         found = self._coordinators.read_groups(list(answering.values()), self._deadline())

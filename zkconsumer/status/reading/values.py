@@ -81,13 +81,11 @@ class LogsRead:
     """The spans of logs.
 
     Attributes:
-        spans: of the partitions whose leader returned both offsets.
-        problems: the reasons why other partitions have no span.
+        logs: the span of each log, or why it is unknown.
         failures: the reasons why brokers did not respond, by id.
     """
 
-    spans: Mapping[TopicPartition, LogSpan]
-    problems: Mapping[TopicPartition, str]
+    logs: Mapping[TopicPartition, LogSpan | str]
     failures: Mapping[int, str]
 
 

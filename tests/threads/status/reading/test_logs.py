@@ -13,7 +13,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.reading.broker_round import BrokerRound
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.logs import LogReader
-from zkconsumer.status.reading.values import LogSpan
+from zkconsumer.status.reading.values import LogSpan, LogsRead
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.list_offsets import (
@@ -47,6 +47,16 @@ def deadline(limit_ms: int = LONG_MS, clock: Clock | None = None) -> Deadline:
     return Deadline(clock or SystemClock(), limit_ms)
 
 
+def spans_in(read: LogsRead) -> dict[TopicPartition, LogSpan]:
+    """The spans that were read."""
+    return {tp: log for tp, log in read.logs.items() if isinstance(log, LogSpan)}
+
+
+def problems_in(read: LogsRead) -> dict[TopicPartition, str]:
+    """Why other spans were not read."""
+    return {tp: log for tp, log in read.logs.items() if isinstance(log, str)}
+
+
 @pytest.mark.parametrize("last", [0, 1, 7])
 def test_each_leader_gets_two_requests(
     cluster: ScriptedCluster, brokers: BrokerRound, last: int
@@ -57,8 +67,8 @@ def test_each_leader_gets_two_requests(
     clock = ManualClock()
     read = LogReader(brokers, clock).read({T0: B0, T1: B1, T2: B1}, deadline())
     span = LogSpan(0, END_OFFSET, clock.wall_ms())
-    assert read.spans == {T0: span, T1: span, T2: span}
-    assert (read.problems, read.failures) == ({}, {})
+    assert spans_in(read) == {T0: span, T1: span, T2: span}
+    assert (problems_in(read), read.failures) == ({}, {})
     assert cluster.requested(ApiKey.LIST_OFFSETS) == [0, 0, 1, 1]
 
 
@@ -67,7 +77,7 @@ def test_brokers_of_0_8_are_read(cluster: ScriptedCluster, brokers: BrokerRound)
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
     read = LogReader(brokers, SystemClock()).read({T0: B0, T1: B1}, deadline())
-    assert {tp: span[:2] for tp, span in read.spans.items()} == dict.fromkeys(
+    assert {tp: span[:2] for tp, span in spans_in(read).items()} == dict.fromkeys(
         (T0, T1), (0, END_OFFSET)
     )
 
@@ -78,9 +88,9 @@ def test_a_partition_that_fails_is_a_problem(
     """It is not retried, and the other partitions are read."""
     cluster.fails[T2] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     read = LogReader(brokers, SystemClock()).read({T0: B1, T1: B1, T2: B1}, deadline())
-    assert read.spans.keys() == {T1}
+    assert spans_in(read).keys() == {T1}
     assert read.failures == {}
-    assert {tp: why.split(": ")[1].split(" ")[0] for tp, why in read.problems.items()} == {
+    assert {tp: why.split(": ")[1].split(" ")[0] for tp, why in problems_in(read).items()} == {
         T0: "NOT_LEADER_FOR_PARTITION",
         T2: "UNKNOWN_TOPIC_OR_PARTITION",
     }
@@ -99,7 +109,7 @@ def test_a_partition_without_an_offset_is_a_problem(
         message if frame.api_key is ApiKey.LIST_OFFSETS else response(frame)
     )
     read = LogReader(brokers, SystemClock()).read({T1: B1, T2: B1}, deadline())
-    assert read.problems == {
+    assert problems_in(read) == {
         T1: "broker 1 (b1:9092): its response has no offset",
         T2: "broker 1 (b1:9092): its response lacks the partition",
     }
@@ -111,10 +121,10 @@ def test_partitions_of_a_broker_that_is_away_are_problems(
     """They have the reason, and the other partitions are read."""
     cluster.brokers[0].down = True
     read = LogReader(brokers, SystemClock()).read({T0: B0, T1: B1}, deadline())
-    assert read.spans.keys() == {T1}
+    assert spans_in(read).keys() == {T1}
     assert read.failures.keys() == {0}
     assert "b0:9092" in read.failures[0]
-    assert read.problems == {T0: read.failures[0]}
+    assert problems_in(read) == {T0: read.failures[0]}
 
 
 def test_a_broker_that_hangs_costs_the_time_limit_only(
@@ -125,9 +135,9 @@ def test_a_broker_that_hangs_costs_the_time_limit_only(
     assert logs.read({T0: B0, T1: B1}, deadline()).failures == {}
     cluster.actions[0] = ScriptedAction.SILENCE
     read = logs.read({T0: B0, T1: B1}, deadline(SHORT_MS))
-    assert read.spans.keys() == {T1}
+    assert spans_in(read).keys() == {T1}
     assert read.failures.keys() == {0}
-    assert read.problems.keys() == {T0}
+    assert problems_in(read).keys() == {T0}
 
 
 def test_without_partitions_no_request_is_sent(
@@ -135,7 +145,7 @@ def test_without_partitions_no_request_is_sent(
 ) -> None:
     """The result is empty."""
     read = LogReader(brokers, SystemClock()).read({}, deadline())
-    assert (read.spans, read.problems, read.failures) == ({}, {}, {})
+    assert (spans_in(read), problems_in(read), read.failures) == ({}, {}, {})
     assert cluster.requested(ApiKey.LIST_OFFSETS) == []
 
 
@@ -156,4 +166,4 @@ def test_ends_bear_the_time_before_they_are_requested(
     read = LogReader(brokers, clock).read({T0: B0}, deadline())
     answers = len(cluster.brokers[0].requests)
     assert clock.wall_ms() == began_ms + answers
-    assert read.spans[T0].at_ms == clock.wall_ms() - 1
+    assert spans_in(read)[T0].at_ms == clock.wall_ms() - 1

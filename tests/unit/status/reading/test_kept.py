@@ -54,7 +54,7 @@ def take_offsets(kept: Kept, began_ms: int) -> None:
 
 def take_logs(kept: Kept, at_ms: int) -> None:
     """Take in a read of logs at that time, which found a log end of 55."""
-    read = LogsRead(spans={T0: LogSpan(0, 55, at_ms)}, problems={}, failures={})
+    read = LogsRead(logs={T0: LogSpan(0, 55, at_ms)}, failures={})
     kept.take_logs(read, LOOKED_MS)
 
 
