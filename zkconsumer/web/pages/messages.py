@@ -1,10 +1,9 @@
 """The page of a topic's messages. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.browse.decoding import FORMS, DecodedBytes, Form
+from zkconsumer.browse.decoding import FORMS, Form
 from zkconsumer.browse.filters import parse_filters
 from zkconsumer.browse.instants import parse_instant
 from zkconsumer.browse.message import BrowseResult, SeenMessage
@@ -24,44 +23,6 @@ _NAME_CHARS: Final = 200
 _SHOWN_HEADERS: Final = 20
 _ALONE_HEADERS: Final = 1_000
 _OFFSET_MAX: Final = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownText:
-    """A key, a value or a header as the page shows it.
-
-    Attributes:
-        kind: as in ``DecodedBytes``.
-        text: its beginning.
-        more: how many characters were left out.
-        note: as in ``DecodedBytes``.
-    """
-
-    kind: str
-    text: str
-    more: int
-    note: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownMessage:
-    """A message as the page shows it.
-
-    Attributes:
-        message: as it was read.
-        key: its key.
-        value: its value.
-        headers: its first headers.
-        more_headers: how many were left out.
-        address: the URL of this message alone.
-    """
-
-    message: SeenMessage
-    key: ShownText
-    value: ShownText
-    headers: tuple[tuple[str, ShownText], ...]
-    more_headers: int
-    address: str
 
 
 def query_of(
@@ -117,21 +78,27 @@ def messages_page(
     """
     query = page_request.query
     wants_following = query.get("follow") == "1"
-    follows = wants_following and query.get("start", "last") == "last"
+    is_last_first = query.get("start", "last") == "last"
+    follows = wants_following and is_last_first
     alone = query.get("n") == "1"
-    most = (_ALONE_CHARS, _ALONE_HEADERS) if alone else (_SHOWN_CHARS, _SHOWN_HEADERS)
     address = f"{page_request.root}{topic_address(topic.name)}/messages"
     form = "" if _form(query) == "auto" else f"&as={_form(query)}"
-    found = [_shown(message, address, form, *most) for message in result.messages]
-    if query.get("start", "last") == "last":
-        found.reverse()
+
+    def address_of(message: SeenMessage) -> str:
+        place = f"partition={message.partition}&start=offset&at={message.offset}&n=1"
+        return f"{address}?{place}{form}"
+
     at = page_request.at(follow=None, n=1 if alone else DOWNLOADED)
     return View(
         template="messages.html",
         title=f"Messages of {topic.name}",
         context={
             "topic": topic,
-            "shown": found,
+            "shown": result.messages[::-1] if is_last_first else result.messages,
+            "most": _ALONE_CHARS if alone else _SHOWN_CHARS,
+            "most_headers": _ALONE_HEADERS if alone else _SHOWN_HEADERS,
+            "most_of_name": _NAME_CHARS,
+            "address_of": address_of,
             "result": result,
             "problem": problem,
             "follows": follows,
@@ -142,30 +109,4 @@ def messages_page(
             "partitions": [tp.topic_partition.partition for tp in topic.partitions],
         },
         live=follows,
-    )
-
-
-def _shown(
-    message: SeenMessage, address: str, form: str, most: int, most_headers: int
-) -> ShownMessage:
-    place = f"partition={message.partition}&start=offset&at={message.offset}&n=1"
-    return ShownMessage(
-        message=message,
-        key=_text(message.key, most),
-        value=_text(message.value, most),
-        headers=tuple(
-            (name[:_NAME_CHARS], _text(value, most))
-            for name, value in message.headers[:most_headers]
-        ),
-        more_headers=max(0, len(message.headers) - most_headers),
-        address=f"{address}?{place}{form}",
-    )
-
-
-def _text(decoded: DecodedBytes, most: int) -> ShownText:
-    return ShownText(
-        kind=decoded.kind,
-        text=decoded.text[:most],
-        more=max(0, len(decoded.text) - most),
-        note=decoded.note,
     )
