@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from zkconsumer.status.model import GroupKey
+from zkconsumer.status.model import GroupKey, GroupStatus
 from zkconsumer.web.health import health_of
 from zkconsumer.web.pages.group_rows import GroupRow, group_rows
 from zkconsumer.web.state import ClusterState, LagSeries, PastRebalance
@@ -47,33 +47,29 @@ def state_json(state: ClusterState, now_ms: int) -> Json:
 def groups_json(state: ClusterState) -> Json:
     """Return a summary of all groups."""
     rows = group_rows(state, sorted(state.snapshot.groups))
-    return {"number": state.number, "groups": [_group_json(state, row) for row in rows]}
+    groups = [_group_json(state.snapshot.groups[row.key], row) for row in rows]
+    return {"number": state.number, "groups": groups}
 
 
-def _group_json(state: ClusterState, row: GroupRow) -> Json:
-    key = row.key
-    group = state.snapshot.groups[key]
-    lag, outcome = state.judgements.lag(key), state.judgements.outcome(key)
-    slowest, rates = lag.worst_time, state.judgements.rates(key)
+def _group_json(group: GroupStatus, row: GroupRow) -> Json:
+    key, rates = row.key, row.rates
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,
-        "state": str(group.state),
-        "seen_ms": group.seen_ms,
+        "state": str(row.state),
+        "seen_ms": row.seen_ms,
         "silent_since_ms": group.silent_since_ms,
-        "last_commit_ms": state.last_commit_ms(key),
+        "last_commit_ms": row.last_commit_ms,
         "written_per_s": rates.written,
         "read_per_s": rates.read,
-        "caught_up_in_ms": rates.caught_up_ms(lag.total),
-        "members": len(group.members),
-        "partitions": len(group.partitions),
-        "lag": lag.total,
-        "unknown_lags": lag.unknown,
-        "lag_ms": None if slowest is None or slowest.time is None else slowest.time.ms,
-        "lag_ms_estimated": (
-            None if slowest is None or slowest.time is None else slowest.time.estimated
-        ),
-        "burrow": outcome.status.name,
+        "caught_up_in_ms": rates.caught_up_ms(row.lag),
+        "members": row.members,
+        "partitions": row.partitions,
+        "lag": row.lag,
+        "unknown_lags": row.unknown,
+        "lag_ms": None if row.time is None else row.time.ms,
+        "lag_ms_estimated": None if row.time is None else row.time.estimated,
+        "burrow": row.burrow.name,
         "verdict": _verdict_json(row),
     }
 

@@ -225,7 +225,7 @@ class _Pages:
         """Return the nodes of a ZooKeeper group."""
         group_id = request.path_params["id"]
         key = GroupKey(GroupKind.ZOOKEEPER, group_id)
-        if state.group(key) is None:
+        if key not in state.snapshot.groups:
             return sorry_page(404, absent_text(state, key))
         path = page_request.query.get("path") or GroupPaths(group_id).root
         store = self._site.store()

@@ -53,7 +53,7 @@ class MessageEndpoints:
 
     def page(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
         """Return the page of a topic's messages."""
-        topic = state.topic(request.path_params["name"])
+        topic = state.judgements.topics.get(request.path_params["name"])
         if topic is None:
             return sorry_page(404, "There is no such topic in this cluster.")
         result, problem = BrowseResult(), None
@@ -66,7 +66,7 @@ class MessageEndpoints:
 
     def download(self, request: Request) -> Response:
         """Return messages as lines of JSON."""
-        topic = self._current().topic(request.path_params["name"])
+        topic = self._current().judgements.topics.get(request.path_params["name"])
         if topic is None:
             raise HTTPException(404, "There is no such topic in this cluster.")
         try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
+from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.web.judgements import Judgements
 
 
@@ -40,18 +40,6 @@ class ClusterState:
     ready: bool = True
     covered: frozenset[GroupKey] | None = None
     judgements: Judgements = field(repr=False, compare=False)
-
-    def group(self, key: GroupKey) -> GroupStatus | None:
-        """Return the group; None if it does not exist."""
-        return self.snapshot.groups.get(key)
-
-    def topic(self, name: str) -> TopicStatus | None:
-        """Return the topic; None if it does not exist."""
-        return self.judgements.topics.get(name)
-
-    def readers_of(self, topic: str) -> tuple[GroupKey, ...]:
-        """Return the groups that read, own or have offsets of a topic, sorted."""
-        return self.judgements.readers.get(topic, ())
 
     def last_commit_ms(self, key: GroupKey) -> int | None:
         """Return when a group last committed, or was seen to; None if unknown."""

@@ -135,9 +135,9 @@ def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
     assert (after.number, after.ready, after.problem) == (1, True, None)
     assert after.judgements.lag(KEY).total == 60
     assert after.judgements.outcome(KEY).total_lag == 60
-    assert after.topic("t") is not None
-    assert after.readers_of("t") == (KEY,)
-    assert after.group(GroupKey(GroupKind.COORDINATOR, "g")) is None
+    assert after.judgements.topics.get("t") is not None
+    assert after.judgements.readers.get("t", ()) == (KEY,)
+    assert GroupKey(GroupKind.COORDINATOR, "g") not in after.snapshot.groups
     with pytest.raises(KeyError):
         after.judgements.lag(GroupKey(GroupKind.COORDINATOR, "g"))
 

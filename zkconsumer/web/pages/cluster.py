@@ -36,25 +36,6 @@ class ClusterHealth:
     group: GroupKey | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
-    """The cluster in numbers; each ``..._ms`` is the oldest read time of that part."""
-
-    brokers: int
-    topics: int
-    partitions: int
-    leaderless: int
-    under_replicated: int
-    groups: int
-    states: tuple[tuple[GroupState, int], ...]
-    lag: int
-    controller: int | None
-    is_controller_known: bool
-    brokers_ms: int | None
-    topics_ms: int | None
-    groups_ms: int | None
-
-
 def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
     """Return the overview page, with all diagnoses if ``findings=all``."""
     snapshot = state.snapshot
@@ -187,26 +168,26 @@ def _numbers(findings: list[Diagnosis], others: int) -> str:
     return f"In all {' and '.join([', '.join(words[:-1]), words[-1]] if words[1:] else words)}."
 
 
-def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
+def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> dict[str, object]:
+    """Return the cluster in numbers; each ``..._ms`` is the oldest read time of that part."""
     partitions = [partition for topic in snapshot.topics for partition in topic.partitions]
     counts = Counter(row.state for row in groups)
-    return Totals(
-        brokers=len(snapshot.brokers),
-        topics=len(snapshot.topics),
-        partitions=len(partitions),
-        leaderless=sum(partition.leaderless for partition in partitions),
-        under_replicated=sum(partition.under_replicated for partition in partitions),
-        groups=len(groups),
-        states=tuple((state, counts[state]) for state in GroupState if counts[state]),
-        lag=sum(row.lag or 0 for row in groups),
-        controller=next(
-            (broker.broker.id for broker in snapshot.brokers if broker.is_controller), None
-        ),
-        is_controller_known=all(broker.is_controller is not None for broker in snapshot.brokers),
-        brokers_ms=min((broker.seen_ms for broker in snapshot.brokers), default=None),
-        topics_ms=min((topic.seen_ms for topic in snapshot.topics), default=None),
-        groups_ms=min((row.seen_ms for row in groups), default=None),
-    )
+    controllers = (status.broker.id for status in snapshot.brokers if status.is_controller)
+    return {
+        "brokers": len(snapshot.brokers),
+        "topics": len(snapshot.topics),
+        "partitions": len(partitions),
+        "leaderless": sum(partition.leaderless for partition in partitions),
+        "under_replicated": sum(partition.under_replicated for partition in partitions),
+        "groups": len(groups),
+        "states": [(state, counts[state]) for state in GroupState if counts[state]],
+        "lag": sum(row.lag or 0 for row in groups),
+        "controller": next(controllers, None),
+        "is_controller_known": all(status.is_controller is not None for status in snapshot.brokers),
+        "brokers_ms": min((status.seen_ms for status in snapshot.brokers), default=None),
+        "topics_ms": min((topic.seen_ms for topic in snapshot.topics), default=None),
+        "groups_ms": min((row.seen_ms for row in groups), default=None),
+    }
 
 
 def _broker_rows(snapshot: ClusterSnapshot) -> list[tuple[BrokerStatus, BrokerLoad]]:

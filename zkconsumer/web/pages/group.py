@@ -41,7 +41,7 @@ def group_page(
         key: the group.
         past: its recorded rebalances.
     """
-    group = state.group(key)
+    group = state.snapshot.groups.get(key)
     if group is None:
         return sorry_page(404, absent_text(state, key))
     events = events_of(state, key, past, page_request.now_ms)

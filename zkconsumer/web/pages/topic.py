@@ -29,7 +29,7 @@ def topic_page(
     state: ClusterState, page_request: PageRequest, name: str, *, shows_messages: bool = False
 ) -> View:
     """Return the page of a topic: its partitions, settings, readers, and a link to its messages."""
-    topic = state.topic(name)
+    topic = state.judgements.topics.get(name)
     if topic is None:
         return sorry_page(404, f"There is no topic {name} in this cluster.")
     partitions = topic.partitions
@@ -50,6 +50,6 @@ def topic_page(
                 partitions, _COLUMNS, page_request, total=len(topic.partitions), page_rows=100
             ),
             "held_by": held_by,
-            "readers": group_rows(state, state.readers_of(name)),
+            "readers": group_rows(state, state.judgements.readers.get(name, ())),
         },
     )

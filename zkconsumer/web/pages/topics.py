@@ -85,7 +85,7 @@ def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
             not partition.preferred and not partition.leaderless for partition in partitions
         ),
         records=sum(held) if held else None,
-        readers=len(state.readers_of(topic.name)),
+        readers=len(state.judgements.readers.get(topic.name, ())),
     )
 
 
