@@ -28,7 +28,7 @@ def state_json(state: ClusterState, now_ms: int) -> Json:
         "zookeeper": snapshot.zookeeper,
         "now_ms": now_ms,
         "started_ms": state.started_ms,
-        "taken_ms": snapshot.taken_ms if state.ready else None,
+        "taken_ms": state.taken_ms,
         "age_ms": health.age_ms,
         "healthy": health.well,
         "reason": health.reason,

@@ -137,7 +137,7 @@ def event_text(state: ClusterState) -> str:
     data = json.dumps(
         {
             "number": state.number,
-            "taken_ms": state.snapshot.taken_ms if state.ready else None,
+            "taken_ms": state.taken_ms,
             "problem": state.problem,
         }
     )

@@ -8,7 +8,6 @@ from zkconsumer.status.doctor.diagnosis import Diagnosis
 from zkconsumer.status.doctor.headline import doctor_command, headline_of, headline_text
 from zkconsumer.version import __version__
 from zkconsumer.web.pages.formatting import FILTERS
-from zkconsumer.web.pages.frame import frame_of
 from zkconsumer.web.pages.view import PageRequest, View, group_address, topic_address
 from zkconsumer.web.state import ClusterState
 
@@ -22,7 +21,6 @@ def render(view: View, page_request: PageRequest, state: ClusterState | None) ->
         state: for the frame around the view; None before a login.
     """
     template = _environment().get_template(view.template)
-    frame = None if state is None else frame_of(state, page_request)
 
     def command(diagnosis: Diagnosis) -> str:
         return "" if state is None else doctor_command(diagnosis, state.snapshot)
@@ -31,7 +29,7 @@ def render(view: View, page_request: PageRequest, state: ClusterState | None) ->
     around = {
         "view": view,
         "page_request": page_request,
-        "frame": frame,
+        "state": state,
         "command": command,
         "root": root,
         "group_address": lambda key: root + group_address(key),

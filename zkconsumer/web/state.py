@@ -7,11 +7,13 @@ is consistent. Derived values are computed once for each state, on first use.
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.web.judgements import Judgements
+
+_LEAST_OLD_MS: Final = 15_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,16 @@ class ClusterState:
     ready: bool = True
     covered: frozenset[GroupKey] | None = None
     judgements: Judgements = field(repr=False, compare=False)
+
+    @property
+    def taken_ms(self) -> int | None:
+        """When the snapshot was assembled; None before the first read."""
+        return self.snapshot.taken_ms if self.ready else None
+
+    @property
+    def old_after_ms(self) -> int:
+        """The age from which a value is old: two reads in a row have not refreshed it."""
+        return max(_LEAST_OLD_MS, 3 * (self.interval_ms + self.read_duration_ms))
 
     def last_commit_ms(self, key: GroupKey) -> int | None:
         """Return when a group last committed, or was seen to; None if unknown."""

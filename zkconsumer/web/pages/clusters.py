@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.status.rates import GroupRates
 from zkconsumer.web.pages.cluster import ClusterHealth, outcome_of
 from zkconsumer.web.pages.formatting import Tone
 from zkconsumer.web.pages.view import View
@@ -20,25 +19,15 @@ class ClusterRow:
 
     Attributes:
         name: its name in the configuration file.
-        address: its URL.
-        connect: its connect string, or its brokers.
+        state: its state.
         outcome: its health.
-        brokers: the number of brokers.
-        groups: the number of groups.
         lag: the lag of all groups, in records.
-        rates: the rates of writing and reading.
-        taken_ms: when it was read; None before the first read.
     """
 
     name: str
-    address: str
-    connect: str
+    state: ClusterState
     outcome: ClusterHealth
-    brokers: int
-    groups: int
     lag: int
-    rates: GroupRates
-    taken_ms: int | None
 
 
 def clusters_page(states: Mapping[str, ClusterState], now_ms: int) -> View:
@@ -64,14 +53,5 @@ def _row(name: str, state: ClusterState, now_ms: int) -> ClusterRow:
     if not state.ready:
         tone = Tone.BAD if state.number else Tone.NOTE
         outcome = ClusterHealth(sentence=state.problem or "It has not been read yet", tone=tone)
-    return ClusterRow(
-        name=name,
-        address=f"/clusters/{name}/",
-        connect=state.snapshot.address,
-        outcome=outcome,
-        brokers=len(state.snapshot.brokers),
-        groups=len(groups),
-        lag=sum(row.lag or 0 for row in groups),
-        rates=state.judgements.rates(None),
-        taken_ms=state.snapshot.taken_ms if state.ready else None,
-    )
+    lag = sum(row.lag or 0 for row in groups)
+    return ClusterRow(name=name, state=state, outcome=outcome, lag=lag)

@@ -12,7 +12,7 @@ from zkconsumer.status.verify import Verification
 from zkconsumer.web.pages.formatting import BURROW_WORDS, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.pages.group_grid import group_grid
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.group_timeline import SHOWN, events_of, ribbon
+from zkconsumer.web.pages.group_timeline import SHOWN, events_of, owner_label, ribbon
 from zkconsumer.web.pages.plain import sorry_page
 from zkconsumer.web.pages.view import PageRequest, View, group_address
 from zkconsumer.web.state import ClusterState, PastRebalance
@@ -71,6 +71,7 @@ def group_page(
             "blamed": _blamed(state.judgements.findings(key), grid),
             "more_members": max(0, len(grid.columns) - MEMBERS_SHOWN),
             "details": group.members_by_id,
+            "owner_label": lambda owner: owner_label(key, owner),
             "bare_id": lambda member_id: bare_id(key.group_id, member_id),
             "events": shown,
             "more_events": len(events) - len(shown),

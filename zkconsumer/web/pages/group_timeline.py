@@ -43,16 +43,6 @@ _DISTURBING_CODES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnerChange:
-    """A partition that changed owners, with their short names; "" means no owner."""
-
-    topic: str
-    partition: int
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """A rebalance.
 
@@ -73,16 +63,8 @@ class Event:
     under_way: bool
     reasons: tuple[str, ...]
     changed: str
-    moves: tuple[OwnerChange, ...] = ()
+    moves: tuple[Moved, ...] = ()
     more_moves: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A rebalance on the ribbon of the last hour, which runs from 0 to 1000."""
-
-    x: int
-    width: int
 
 
 def events_of(
@@ -105,8 +87,8 @@ def events_of(
     ]
 
 
-def ribbon(events: Sequence[Event], now_ms: int) -> list[Mark]:
-    """Return the rebalances of the last hour."""
+def ribbon(events: Sequence[Event], now_ms: int) -> list[tuple[int, int]]:
+    """Return position and width of the rebalances of the last hour, on a scale from 0 to 1000."""
     since_ms = now_ms - RIBBON_MS
     marks = []
     for event in events:
@@ -115,7 +97,7 @@ def ribbon(events: Sequence[Event], now_ms: int) -> list[Mark]:
             continue
         x = max(0, event.began_ms - since_ms) * _RIBBON_WIDTH // RIBBON_MS
         width = (until_ms - max(since_ms, event.began_ms)) * _RIBBON_WIDTH // RIBBON_MS
-        marks.append(Mark(min(x, _RIBBON_WIDTH - _LEAST_MARK), max(_LEAST_MARK, width)))
+        marks.append((min(x, _RIBBON_WIDTH - _LEAST_MARK), max(_LEAST_MARK, width)))
     return marks
 
 
@@ -138,7 +120,7 @@ def _cause(state: ClusterState, key: GroupKey) -> str:
 def _event(rebalance: Rebalance, key: GroupKey, now_ms: int, cause: str) -> Event:
     under_way = rebalance.ended_ms is None
     reasons = tuple(_reason(reason, key) for reason in rebalance.reasons)
-    moves = tuple(_move(move, key) for move in rebalance.moved[:MOVES_SHOWN])
+    moves = rebalance.moved[:MOVES_SHOWN]
     return Event(
         began_ms=rebalance.began_ms,
         ended_ms=rebalance.ended_ms,
@@ -176,15 +158,6 @@ def _reason(reason: Reason, key: GroupKey) -> str:
 def _shortened(reason: str, key: GroupKey) -> str:
     """Return a recorded reason with short ids."""
     return re.sub(r"[^ ()]+", lambda word: member_label(key.group_id, word[0]), reason)
-
-
-def _move(moved: Moved, key: GroupKey) -> OwnerChange:
-    return OwnerChange(
-        topic=moved.topic_partition.topic,
-        partition=moved.topic_partition.partition,
-        before=owner_label(key, moved.before),
-        after=owner_label(key, moved.after),
-    )
 
 
 def _changed(moved: int, reclaimed: int) -> str:

@@ -28,6 +28,11 @@ class PageRequest:
     root: str = ""
     delivery_problem: str | None = None
 
+    @property
+    def section(self) -> str:
+        """The navigation item of the page: the first part of its path."""
+        return self.path.removeprefix(self.root).partition("/")[2].partition("/")[0]
+
     def at(self, **changes: str | int | None) -> str:
         """Return the URL of this page with changed parameters; None removes a parameter."""
         query: dict[str, str | int] = {**self.query}
