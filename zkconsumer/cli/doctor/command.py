@@ -30,7 +30,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import restrict_to
-from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_the_dead, suspicions
+from zkconsumer.status.doctor.second_reading import Suspicion, doubtful, suspicions
 from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
@@ -192,7 +192,7 @@ def _diagnose(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     sightings.record(snapshot)
     # Read doubtful groups again: members that left between the reads of groups and sessions are
     # gone by now, and offsets committed between the reads of logs and groups are within the logs.
-    if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
+    if unsure := doubtful(snapshot, keys):
         snapshot = reader.read_groups(unsure)
     around = replace(settings, earlier=earlier, sightings=sightings.record(snapshot))
     seen = restrict_to(snapshot, keys) if args.group else snapshot
@@ -241,7 +241,7 @@ def _write_so_far(
     first: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
 ) -> None:
     """Print the certain findings of the first snapshot while waiting for the second."""
-    unsure = of_the_dead(first, keys) | beyond_ends(first, keys)
+    unsure = doubtful(first, keys)
     for finding in examine(restrict_to(first, keys), around):
         if finding.group not in unsure:
             note(f"so far: {heading(finding, coloured=False).rstrip()}")

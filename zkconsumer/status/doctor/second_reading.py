@@ -76,28 +76,19 @@ def suspicions(
     return tuple(found)
 
 
-def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
-    """Return the groups that have nodes of dead sessions."""
-    alive = snapshot.live_sessions
-    if alive is None:
-        return frozenset()
-    return frozenset(
-        key
-        for key in keys
-        if (group := snapshot.groups.get(key)) is not None and not group.sessions <= alive
-    )
+def doubtful(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
+    """Return the groups with nodes of dead sessions, or offsets beyond the log ends that were read.
 
-
-def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
-    """Return the groups with offsets beyond the log ends that were read.
-
-    Log ends are read before offsets; reading both again shows whether the logs have only grown.
+    Log ends are read before offsets, and groups before sessions; reading both again shows whether
+    the logs have only grown, and the members are gone.
     """
+    found = ((key, group) for key in keys if (group := snapshot.groups.get(key)) is not None)
+    alive = snapshot.live_sessions
     return frozenset(
         key
-        for key in keys
-        if (group := snapshot.groups.get(key)) is not None
-        and any(
+        for key, group in found
+        if (alive is not None and not group.sessions <= alive)
+        or any(
             (committed := partition.effective(key.kind)) is not None
             and may_be_beyond(partition, committed)
             for partition in group.partitions

@@ -5,7 +5,6 @@ Topics and groups that are no longer listed are dropped.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from zkconsumer.model import Broker, TopicPartition
@@ -58,28 +57,31 @@ class Failures:
     def note(
         self,
         kind: str,
-        reasons: Mapping[str, str],
+        reasons: Mapping[int, str] | Mapping[str, str],
         now_ms: int,
-        groups: Mapping[str, str] = MappingProxyType({}),
+        form: str = "{}",
+        *,
+        of_groups: bool = False,
     ) -> None:
         """Replace the failures of one kind of parts.
 
         Args:
             kind: an internal name.
-            reasons: the current failures, by part; other parts do not fail.
+            reasons: the current failures, by broker, group or part; others do not fail.
             now_ms: the time.
-            groups: the affected group, by part.
+            form: the name of a part, for that of its broker or group.
+            of_groups: whether they are of groups.
         """
         before = self._by_kind.get(kind, {})
-        found = {
-            part: PartFailure(
+        found: dict[str, PartFailure] = {}
+        for name, reason in reasons.items():
+            part = form.format(name)
+            found[part] = PartFailure(
                 part=part,
                 reason=reason,
                 since_ms=before[part].since_ms if part in before else now_ms,
-                group_id=groups.get(part),
+                group_id=str(name) if of_groups else None,
             )
-            for part, reason in reasons.items()
-        }
         self._by_kind = {**self._by_kind, kind: found}
 
     def set_back(self, by_ms: int) -> None:
@@ -178,11 +180,7 @@ class Kept:
     def take_logs(self, read: LogsRead, now_ms: int) -> None:
         """Record the ends of logs."""
         self.log_problems = self._take_spans(read.logs)
-        self.failures.note(
-            "logs",
-            {f"log ends of broker {failure}": reason for failure, reason in read.failures.items()},
-            now_ms,
-        )
+        self.failures.note("logs", read.failures, now_ms, "log ends of broker {}")
 
     def take_coordinators(self, read: CoordinatorsRead, now_ms: int) -> None:
         """Record the coordinators' groups.
@@ -202,11 +200,7 @@ class Kept:
                 failures[broker.id] = f"{broker} is not registered"
             silent[name] = group
         self.coordinator_groups = {**silent, **read.groups}
-        self.failures.note(
-            "coordinators",
-            {f"groups of broker {failure}": reason for failure, reason in failures.items()},
-            now_ms,
-        )
+        self.failures.note("coordinators", failures, now_ms, "groups of broker {}")
 
     def take_offsets(self, read: OffsetsRead, began_ms: int, now_ms: int) -> None:
         """Record offsets in Kafka.
@@ -226,9 +220,8 @@ class Kept:
             for name, broker in self.offset_coordinators.items()
             if name in groups and name not in read.moved
         }
-        parts = {f"offsets of group {name} in Kafka": name for name in read.failures}
-        reasons = {part: read.failures[name] for part, name in parts.items()}
-        self.failures.note("offsets", reasons, now_ms, parts)
+        form = "offsets of group {} in Kafka"
+        self.failures.note("offsets", read.failures, now_ms, form, of_groups=True)
 
     def take_group_reads(self, read: SelectedGroupsRead, now_ms: int) -> None:
         """Record groups that were read again."""
@@ -241,9 +234,8 @@ class Kept:
         self._note_unmoved(read.offsets, now_ms)
         others = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
         self.log_problems = others | self._take_spans(read.logs)
-        parts = {f"group {name}, read again": name for name in read.failures}
-        reasons = {part: read.failures[name] for part, name in parts.items()}
-        self.failures.note(SELECTED_PART, reasons, now_ms, parts)
+        form = "group {}, read again"
+        self.failures.note(SELECTED_PART, read.failures, now_ms, form, of_groups=True)
         self._last_read_ms = now_ms
 
     def offsets_unchanged_since_ms(self, name: str) -> int | None:
