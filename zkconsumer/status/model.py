@@ -341,6 +341,13 @@ class GroupStatus:
         return frozenset(session_id for session_id in found if session_id)
 
     @property
+    def last_change_ms(self) -> int | None:
+        """When the last member or owner appeared, by ZooKeeper's clock; None if unknown."""
+        times = [member.created_ms for member in self.members]
+        times += [partition.owner_since_ms for partition in self.partitions]
+        return max((time for time in times if time is not None), default=None)
+
+    @property
     def read_ms(self) -> int:
         """When the oldest of its members, owners and effective offsets was read."""
         offsets = (partition.effective(self.kind) for partition in self.partitions)

@@ -5,8 +5,9 @@ larger share if partitions don't divide evenly. So real members may get other pa
 sizes of the shares are the same (if all members read the same topics).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count, islice
 from typing import Final
 
 from zkconsumer.assignment.coordinated import sticky
@@ -130,9 +131,10 @@ def _scaled_members(group: GroupStatus, scale: Scale) -> dict[str, dict[str, int
             (partition.topic_partition.topic for partition in group.partitions), 1
         )
     prefix = "" if group.kind is GroupKind.COORDINATOR else f"{group.group_id}_"
-    for name in _new_names(prefix, {member.member_id for member in present}):
-        if len(members) >= scale.members:
-            break
+    taken = {member.member_id for member in present}
+    names = (f"{prefix}new-{number:03}" for number in count(1))
+    missing = max(0, scale.members - len(members))
+    for name in islice((name for name in names if name not in taken), missing):
         members[name] = dict(model)
     if scale.topics is not None:
         streams = max([*model.values(), 1])
@@ -140,15 +142,6 @@ def _scaled_members(group: GroupStatus, scale: Scale) -> dict[str, dict[str, int
     if scale.streams is not None:
         members = {name: dict.fromkeys(read, scale.streams) for name, read in members.items()}
     return members
-
-
-def _new_names(prefix: str, taken: set[str]) -> Iterator[str]:
-    number = 0
-    while True:
-        number += 1
-        name = f"{prefix}new-{number:03}"
-        if name not in taken:
-            yield name
 
 
 def _zookeeper_shares(

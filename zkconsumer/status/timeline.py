@@ -183,10 +183,8 @@ class Timelines:
 
 def _last_change_ms(group: GroupStatus, at_ms: int, skew_ms: int) -> int:
     """Return when the last member or owner appeared, by the local clock; else ``at_ms``."""
-    times = [member.created_ms for member in group.members]
-    times += [partition.owner_since_ms for partition in group.partitions]
-    known = [time - skew_ms for time in times if time is not None]
-    return min(at_ms, max(known, default=at_ms))
+    changed_ms = group.last_change_ms
+    return at_ms if changed_ms is None else min(at_ms, changed_ms - skew_ms)
 
 
 def _ended_ms(running: Rebalance, group: GroupStatus) -> int | None:

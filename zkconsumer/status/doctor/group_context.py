@@ -125,18 +125,12 @@ class GroupContext:
         return {member_id: frozenset(of_member) for member_id, of_member in found.items()}
 
     @cached_property
-    def last_change_ms(self) -> int | None:
-        """When the last member or owner appeared, by ZooKeeper's clock; None if unknown."""
-        times = [member.created_ms for member in self.group.members]
-        times += [partition.owner_since_ms for partition in self.group.partitions]
-        return max((time for time in times if time is not None), default=None)
-
-    @cached_property
     def settling(self) -> bool:
         """Whether the last change is so recent that a rebalance may be in progress."""
-        if self.last_change_ms is None:
+        changed_ms = self.group.last_change_ms
+        if changed_ms is None:
             return False
-        return zookeeper_now_ms(self.snapshot) - self.last_change_ms < self.around.settle_ms
+        return zookeeper_now_ms(self.snapshot) - changed_ms < self.around.settle_ms
 
     def member_of(self, owner: str) -> str | None:
         """Return the member id in the text of an owner; None without one."""
