@@ -14,28 +14,27 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from zkconsumer.errors import ConfigError, DrainError
+
+if find_spec("deltalake") is None:
+    raise ConfigError("--format delta needs deltalake: pip install 'zkconsumer[delta]'")
+
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction
+
 from zkconsumer.clock import Clock
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
+from zkconsumer.drain.local.columns import SCHEMA, with_partition_columns
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.proving.delta_log import SUMMARY
+from zkconsumer.drain.proving.delta_log import SUMMARY, delta_uri
 from zkconsumer.drain.proving.table_commits import DRAIN, summary_of
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
-from zkconsumer.errors import ConfigError, DrainError
 
 PARTITION_COLUMNS = ["topic", "date"]
-_TYPES = {
-    "key": "binary",
-    "value": "binary",
-    "partition": "integer",
-    "offset": "long",
-    "timestamp": "timestamp",
-    "timestampType": "integer",
-    "topic": "string",
-    "date": "date",
-}
 
 
 class DeltaLanding(FilesLanding):
@@ -46,9 +45,6 @@ class DeltaLanding(FilesLanding):
         settings: the drain's settings; ``target_options`` are storage options of ``deltalake``.
         columns: returns the current Arrow schema of files; None: they have only the source's
             columns.
-
-    Raises:
-        ConfigError: the package ``deltalake`` is not installed.
     """
 
     def __init__(
@@ -60,18 +56,14 @@ class DeltaLanding(FilesLanding):
         *,
         columns: Callable[[], Any] | None = None,
     ) -> None:
-        if find_spec("deltalake") is None:
-            raise ConfigError("--format delta needs deltalake: pip install 'zkconsumer[delta]'")
         super().__init__(storage, writer, clock)
-        self._columns = columns
+        self._columns = columns or (lambda: SCHEMA)
         self._options: Mapping[str, str] = settings.target_options
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
         """Move the files, then add them to the table's log, once."""
         super().publish(plan, manifest)
         drain = BatchJournal(self._storage).drain_id()
-        from deltalake.exceptions import DeltaError  # noqa: PLC0415 - optional
-
         try:
             self._note(drain, manifest)
         except (DeltaError, OSError) as error:
@@ -82,12 +74,9 @@ class DeltaLanding(FilesLanding):
             ) from error
 
     def _note(self, drain: str, manifest: Manifest) -> None:
-        from deltalake import DeltaTable, Transaction  # noqa: PLC0415 - optional
-        from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415 - optional
-
         where = delta_uri(self._storage.uri(""))
         options = dict(self._options)
-        schema = _schema(None if self._columns is None else self._columns())
+        schema = _schema(self._columns())
         try:
             table = DeltaTable(where, storage_options=options)
         except TableNotFoundError:
@@ -120,34 +109,24 @@ class DeltaLanding(FilesLanding):
         )
 
 
-def _commit_properties(summary: Mapping[str, str], entries: Sequence[Any] = ()) -> Any:
+def _commit_properties(
+    summary: Mapping[str, str], entries: Sequence[Transaction] = ()
+) -> CommitProperties:
     """Return commit properties with a summary as ``userMetadata``, and application transactions."""
-    from deltalake import CommitProperties  # noqa: PLC0415 - optional
-
     return CommitProperties({SUMMARY: json.dumps(summary)}, app_transactions=list(entries))
 
 
-def delta_uri(uri: str) -> str:
-    """Convert a Hadoop path to a URI for ``deltalake``."""
-    for ours, theirs in (("s3a://", "s3://"), ("file:", "")):
-        if uri.startswith(ours):
-            return theirs + uri.removeprefix(ours)
-    return uri
-
-
-def _schema(columns: Any = None) -> Any:
+def _schema(columns: Any = SCHEMA) -> Schema:
     """Return the table's schema: the source's columns, then those that an Arrow schema adds."""
-    from deltalake import Field, Schema  # noqa: PLC0415 - optional
-    from deltalake.schema import PrimitiveType  # noqa: PLC0415 - optional
-
-    fields = [Field(name, PrimitiveType(kind)) for name, kind in _TYPES.items()]
-    if columns is not None:
-        more = Schema.from_arrow(columns).fields
-        fields += [field for field in more if field.name not in _TYPES]
-    return Schema(fields)
+    fields = {
+        field.name: field
+        for of_files in (with_partition_columns(), columns)
+        for field in Schema.from_arrow(of_files).fields
+    }
+    return Schema(list(fields.values()))
 
 
-def _missing(table: Any, wanted: Any) -> list[Any]:
+def _missing(table: Schema, wanted: Schema) -> list[Field]:
     """Return the fields of a schema that a table lacks, wholly or in part."""
     there = _by_name(json.loads(table.to_json()))
     requested = _by_name(json.loads(wanted.to_json()))
@@ -175,9 +154,7 @@ def _by_name(struct: Mapping[str, Any]) -> dict[str, Any]:
     return {field["name"]: field["type"] for field in struct.get("fields", ())}
 
 
-def _added(file: LandedFile, now_ms: int) -> Any:
-    from deltalake.transaction import AddAction  # noqa: PLC0415 - optional
-
+def _added(file: LandedFile, now_ms: int) -> AddAction:
     return AddAction(
         path=file.path,
         size=file.size_bytes,

@@ -13,7 +13,6 @@ from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
-from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.local.data_files import (
     DataFiles,
@@ -89,6 +88,8 @@ class LocalEngine:
             return IcebergLanding(storage, lambda: files, table, writer)
         writer = LocalWriter(rows, files, shares, ends, contents)
         if settings.format == "delta":
+            from zkconsumer.drain.landing_delta import DeltaLanding  # noqa: PLC0415 - optional
+
             columns = None if decoder is None else decoder.columns
             return DeltaLanding(storage, writer, settings, columns=columns)
         return FilesLanding(storage, writer)

@@ -27,8 +27,6 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> TableS
         DrainError: the package ``deltalake`` is not installed, the log can't be read, or the table
             has features by which its files alone do not determine its rows.
     """
-    from zkconsumer.drain.landing_delta import delta_uri  # noqa: PLC0415 - optional
-
     try:
         from deltalake import DeltaTable  # noqa: PLC0415 - optional
         from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415
@@ -59,6 +57,14 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> TableS
         commits=tuple(commit for commit in commits if commit is not None),
         is_whole={DRAIN: drain} in summaries,
     )
+
+
+def delta_uri(uri: str) -> str:
+    """Convert a Hadoop path to a URI for ``deltalake``."""
+    for ours, theirs in (("s3a://", "s3://"), ("file:", "")):
+        if uri.startswith(ours):
+            return theirs + uri.removeprefix(ours)
+    return uri
 
 
 def _summaries(history: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
