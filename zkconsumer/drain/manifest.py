@@ -159,7 +159,7 @@ def landed_parts(
     plan: BatchPlan,
     contents: Mapping[TopicPartition, Contents],
     absent: Mapping[TopicPartition, tuple[Absence, ...]],
-    dead: Mapping[TopicPartition, Contents] | None = None,
+    dead: Mapping[TopicPartition, Contents],
 ) -> tuple[LandedPart, ...]:
     """Return one part for every range of a plan, in its order.
 
@@ -167,7 +167,7 @@ def landed_parts(
         plan: the plan of the batch.
         contents: the contents of the landed rows, dead letters included.
         absent: the offsets that the log did not have.
-        dead: the contents of the dead letters; None: not counted yet.
+        dead: the contents of the dead letters.
     """
     nothing = Contents()
     return tuple(
@@ -175,7 +175,7 @@ def landed_parts(
             offsets=wanted,
             contents=contents.get(wanted.topic_partition, nothing),
             absent=absent.get(wanted.topic_partition, ()),
-            dead_lettered=(dead or {}).get(wanted.topic_partition, nothing).rows,
+            dead_lettered=dead.get(wanted.topic_partition, nothing).rows,
         )
         for wanted in plan.ranges
     )

@@ -9,7 +9,9 @@ of offsets.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import broadcast, expr
 
 from zkconsumer.clock import SystemClock
 from zkconsumer.drain import layout
@@ -35,9 +37,6 @@ from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
-
 TARGET_ENDS = "target_ends"
 TRANSLATION = "translation"
 COPIES = "copies"
@@ -61,11 +60,11 @@ class KafkaLanding:
     def __init__(
         self,
         storage: Storage,
-        session: "SparkSession",
+        session: SparkSession,
         options: Mapping[str, str],
         *,
-        read: "Callable[[BatchPlan], DataFrame]",
-        count: "Callable[[BatchPlan, DataFrame], tuple[LandedPart, ...]]",
+        read: Callable[[BatchPlan], DataFrame],
+        count: Callable[[BatchPlan, DataFrame], tuple[LandedPart, ...]],
     ) -> None:
         self._storage = storage
         self._session = session
@@ -117,7 +116,7 @@ class KafkaLanding:
     def _drain_id(self) -> str:
         return BatchJournal(self._storage).drain_id()
 
-    def _mirrored(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
+    def _mirrored(self, plan: BatchPlan, starts: Positions) -> DataFrame:
         """Read the rows of a batch that are in the target.
 
         An abandoned task of an earlier batch may have written its copies so late that they come
@@ -131,7 +130,7 @@ class KafkaLanding:
         }
         return within(rows, ranges)
 
-    def _unwritten_rows(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
+    def _unwritten_rows(self, plan: BatchPlan, starts: Positions) -> DataFrame:
         """Return the plan's rows without those that an earlier attempt wrote."""
         rows = self._read(plan)
         if self._cluster.ends(starts) == starts:
@@ -140,19 +139,15 @@ class KafkaLanding:
             arrived = runs.collect()
         if not arrived:
             return rows
-        from pyspark.sql.functions import broadcast  # noqa: PLC0415 - with Spark's own session
-
         there = broadcast(self._session.createDataFrame(arrived)).alias("there")
         same = (
             "there.topic = rows.topic AND there.partition = rows.partition "
             "AND rows.offset >= there.from_offset AND rows.offset < there.until_offset"
         )
-        return rows.alias("rows").join(there, _expr(same), "left_anti")
+        return rows.alias("rows").join(there, expr(same), "left_anti")
 
-    def _first_copies(self, mirrored: "DataFrame", runs: Runs) -> "DataFrame":
+    def _first_copies(self, mirrored: DataFrame, runs: Runs) -> DataFrame:
         """Drop all copies of a message except the first."""
-        from pyspark.sql.functions import broadcast  # noqa: PLC0415 - as above
-
         schema = "topic string, partition int, from_offset bigint, until_offset bigint, at bigint"
         listed = [(*tp, *run) for tp, of_tp in runs.items() for run in of_tp]
         kept = broadcast(self._session.createDataFrame(listed, schema))
@@ -186,9 +181,9 @@ def target_ends(plan: BatchPlan) -> dict[TopicPartition, int]:
     return Fields(layout.plan_file(plan.number), dict(plan.notes)).offsets(TARGET_ENDS)
 
 
-def translated_runs(mirrored: "DataFrame") -> Runs:
+def translated_runs(mirrored: DataFrame) -> Runs:
     """Map every message to its target offsets, with all copies."""
-    moved = mirrored.withColumn("moved", _expr("target_offset - offset"))
+    moved = mirrored.withColumn("moved", expr("target_offset - offset"))
     found: dict[TopicPartition, list[TranslatedRun]] = {}
     with runs_by(moved, "topic", "partition", "moved") as runs:
         for row in runs.collect():
@@ -218,9 +213,3 @@ def _tables(storage: Storage) -> Iterator[tuple[str, bytes]]:
             if data is None:
                 raise DrainError(f"{storage.uri(table)} is gone: restore it from a backup")
             yield storage.uri(table), data
-
-
-def _expr(text: str) -> "Column":
-    from pyspark.sql.functions import expr  # noqa: PLC0415 - with Spark's own session
-
-    return expr(text)

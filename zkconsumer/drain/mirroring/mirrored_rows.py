@@ -12,13 +12,12 @@ The target gives every message a timestamp of its own: Spark's sink has no colum
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
 
 from zkconsumer.drain.fields import range_options
 from zkconsumer.drain.plan import Positions
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 DRAIN = "zkconsumer.drain"
 OFFSET = "zkconsumer.offset"
@@ -37,7 +36,7 @@ _HEADERS = f"""array_compact(array(
 )) AS headers"""
 
 
-def write_rows(messages: "DataFrame", options: Mapping[str, str], drain: str) -> None:
+def write_rows(messages: DataFrame, options: Mapping[str, str], drain: str) -> None:
     """Write messages to the target, each task in the order of its rows.
 
     Args:
@@ -46,8 +45,6 @@ def write_rows(messages: "DataFrame", options: Mapping[str, str], drain: str) ->
         options: options of Spark's Kafka sink; at least ``kafka.bootstrap.servers``.
         drain: the drain's id, which its messages carry.
     """
-    from pyspark.sql.functions import lit  # noqa: PLC0415 - with Spark's own session
-
     marked = messages.withColumn("drain", lit(drain))
     rows = marked.selectExpr("topic", "partition", "key", "value", _HEADERS)
     whole = {_MAX_REQUEST: _MAX_REQUEST_BYTES, **options}
@@ -55,12 +52,12 @@ def write_rows(messages: "DataFrame", options: Mapping[str, str], drain: str) ->
 
 
 def read_rows(
-    session: "SparkSession",
+    session: SparkSession,
     options: Mapping[str, str],
     drain: str,
     starts: Positions,
     ends: Positions,
-) -> "DataFrame":
+) -> DataFrame:
     """Read the drain's own messages from ranges of the target, with their source offsets.
 
     Args:

@@ -12,18 +12,17 @@ then are its rows sorted.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql.functions import expr, lit, monotonically_increasing_id, row_number
 
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.model import TopicPartition
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 _PARTITION = ("topic", "partition")
 
 
-def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator[Run]]]:
+def found_runs(messages: DataFrame) -> Iterator[tuple[TopicPartition, Iterator[Run]]]:
     """Yield the offsets of every topic-partition, as sorted runs.
 
     Args:
@@ -40,7 +39,7 @@ def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator
 
 
 @contextmanager
-def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
+def runs_by(messages: DataFrame, *keys: str) -> Iterator[DataFrame]:
     """Find runs of the column offset among rows with the same keys.
 
     Args:
@@ -52,8 +51,6 @@ def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
         Runs with the keys, from_offset and until_offset, in any order; valid until the context
         ends. Each row of the messages is in one run.
     """
-    from pyspark.sql.functions import monotonically_increasing_id  # noqa: PLC0415 - with Spark
-
     rows = messages.select(*keys, "offset").where("offset IS NOT NULL")
     numbered = rows.withColumn("run", rows["offset"] - monotonically_increasing_id())
     # Cached, so that searching for holes does not read all messages again.
@@ -69,11 +66,8 @@ def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
         grouped.unpersist()
 
 
-def _sorted_runs(rows: "DataFrame", *keys: str) -> "DataFrame":
+def _sorted_runs(rows: DataFrame, *keys: str) -> DataFrame:
     """Sort unordered rows into runs; each copy of an offset is in its own run."""
-    from pyspark.sql import Window  # noqa: PLC0415 - as above
-    from pyspark.sql.functions import lit, row_number  # noqa: PLC0415
-
     copies = Window.partitionBy(*keys, "offset").orderBy(lit(1))
     counted = rows.withColumn("copy", row_number().over(copies))
     order = Window.partitionBy(*keys, "copy").orderBy("offset")
@@ -81,8 +75,6 @@ def _sorted_runs(rows: "DataFrame", *keys: str) -> "DataFrame":
     return _spans(numbered, *keys, "copy", "run")
 
 
-def _spans(rows: "DataFrame", *groups: str) -> "DataFrame":
-    from pyspark.sql.functions import expr  # noqa: PLC0415 - as above
-
+def _spans(rows: DataFrame, *groups: str) -> DataFrame:
     spans = ("min(offset) from_offset", "max(offset) + 1 until_offset", "count(1) rows")
     return rows.groupBy(*groups).agg(*map(expr, spans)).drop("run", "copy")

@@ -1,7 +1,6 @@
 """Reads a plan's ranges through Spark, writes them as files, and counts the rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
-from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.fields import range_options
 from zkconsumer.drain.holes import PartitionRuns, Ranges, absences
@@ -94,7 +92,11 @@ class SparkRangeRows:
 
 
 def count_rows(
-    rows: SparkRangeRows, ends: Ends, plan: BatchPlan, landed: DataFrame
+    rows: SparkRangeRows,
+    ends: Ends,
+    plan: BatchPlan,
+    landed: DataFrame,
+    dead: DataFrame | None = None,
 ) -> tuple[LandedPart, ...]:
     """Count the landed rows of a plan, and explain missing offsets.
 
@@ -103,6 +105,7 @@ def count_rows(
         ends: reads log starts and ends from the cluster.
         plan: the plan of the batch.
         landed: all landed rows, with the source's columns.
+        dead: those of them that are dead letters; None: there are none.
 
     Returns:
         One part for every range of the plan, in its order.
@@ -118,7 +121,8 @@ def count_rows(
         contents = contents_by_partition(landed)
         readings = (partial(_runs_of, landed), runs_again)
         absent = absences(plan.ranges, contents, readings, ends)
-    return landed_parts(plan, contents, absent)
+        letters = {} if dead is None else contents_by_partition(dead)
+    return landed_parts(plan, contents, absent, letters)
 
 
 class SparkWriter:
@@ -151,15 +155,10 @@ class SparkWriter:
         with described_by_spark(f"batch {plan.number}"):
             self._write(plan, folder)
         paths = [file.path for file in self._storage.files(folder) if has_rows(file.path)]
-        parts = count_rows(self._rows, self._ends, plan, self._read(folder, paths))
         dead = [path for path in paths if is_dead(path)]
-        if dead:
-            with described_by_spark(f"batch {plan.number}"):
-                letters = contents_by_partition(self._read(folder, dead))
-            parts = tuple(
-                replace(part, dead_lettered=letters.get(part.topic_partition, Contents()).rows)
-                for part in parts
-            )
+        landed = self._read(folder, paths)
+        letters = self._read(folder, dead) if dead else None
+        parts = count_rows(self._rows, self._ends, plan, landed, letters)
         return WrittenRows(parts, paths)
 
     def _read(self, folder: str, paths: Iterable[str]) -> DataFrame:
