@@ -1,8 +1,8 @@
-"""Reads column statistics from Parquet footers, for a table's manifest."""
+"""Reads column statistics from Parquet footers, for an Iceberg table's manifest."""
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
@@ -13,43 +13,33 @@ _MOST_BYTES = 256
 """The maximum size of a bound: manifests hold all bounds, and texts may be long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnFooter:
-    """The statistics of one column of a file.
+class _Column(NamedTuple):
+    """The statistics of one column of a file, by their names in a manifest.
 
     Attributes:
-        size_bytes: its compressed size.
-        values: the number of values, nulls included.
-        nulls: the number of nulls; None if the footer has no count, or a row may have several
-            values.
-        least: the smallest value, in Iceberg's single-value serialization; None if unknown or long.
-        most: the largest value, likewise.
+        column_sizes: its compressed size.
+        value_counts: the number of values, nulls included.
+        null_value_counts: the number of nulls; None if the footer has no count, or a row may have
+            several values.
+        lower_bounds: the smallest value, in Iceberg's single-value serialization; None if unknown
+            or long.
+        upper_bounds: the largest value, likewise.
     """
 
-    size_bytes: int
-    values: int
-    nulls: int | None
-    least: bytes | None
-    most: bytes | None
+    column_sizes: int
+    value_counts: int
+    null_value_counts: int | None
+    lower_bounds: bytes | None
+    upper_bounds: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileFooter:
-    """The statistics of one file.
+def read_footer(files: DataFiles, path: str, ids: Mapping[str, int]) -> dict[str, Any]:
+    """Read the statistics of a file that its entry in a manifest has, by their names there.
 
-    Attributes:
-        rows: the number of rows.
-        groups: the position of each row group.
-        columns: the columns, by their paths in the file.
-    """
-
-    rows: int
-    groups: tuple[int, ...]
-    columns: Mapping[str, ColumnFooter]
-
-
-def read_footer(files: DataFiles, path: str) -> FileFooter:
-    """Read a file's footer.
+    Args:
+        files: opens the file.
+        path: the file's path.
+        ids: the field ids of columns, by their paths in the file; others are left out.
 
     Raises:
         OSError: it can't be read.
@@ -58,17 +48,21 @@ def read_footer(files: DataFiles, path: str) -> FileFooter:
     with files.input(path) as source:
         metadata = pq.read_metadata(source)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    return FileFooter(
-        rows=metadata.num_rows,
-        groups=tuple(_begin(group.column(0)) for group in groups),
-        columns={
-            metadata.schema.column(at).path: _column(
-                [group.column(at) for group in groups],
-                is_repeated=metadata.schema.column(at).max_repetition_level > 0,
-            )
-            for at in range(metadata.num_columns)
+    columns = {
+        ids[column.path]: _column(
+            [group.column(at) for group in groups], is_repeated=column.max_repetition_level > 0
+        )
+        for at, column in enumerate(map(metadata.schema.column, range(metadata.num_columns)))
+        if column.path in ids
+    }
+    return {
+        "record_count": metadata.num_rows,
+        "split_offsets": [_begin(group.column(0)) for group in groups],
+        **{
+            name: {field: of[at] for field, of in columns.items() if of[at] is not None}
+            for at, name in enumerate(_Column._fields)
         },
-    )
+    }
 
 
 def _begin(chunk: pq.ColumnChunkMetaData) -> int:
@@ -76,7 +70,7 @@ def _begin(chunk: pq.ColumnChunkMetaData) -> int:
     return min(first, chunk.dictionary_page_offset) if chunk.has_dictionary_page else first
 
 
-def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> ColumnFooter:
+def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> _Column:
     # Bounds of values in lists and maps don't apply to rows.
     known = [chunk.statistics for chunk in chunks if chunk.is_stats_set and not is_repeated]
     is_known = len(known) == len(chunks) and bool(chunks)
@@ -87,12 +81,12 @@ def _column(chunks: list[pq.ColumnChunkMetaData], *, is_repeated: bool) -> Colum
         kind = bound[0].physical_type
         least = _single(kind, min(statistics.min_raw for statistics in bound))
         most = _single(kind, max(statistics.max_raw for statistics in bound))
-    return ColumnFooter(
-        size_bytes=sum(chunk.total_compressed_size for chunk in chunks),
-        values=sum(chunk.num_values for chunk in chunks),
-        nulls=sum(statistics.null_count for statistics in known) if is_known else None,
-        least=least,
-        most=most,
+    return _Column(
+        column_sizes=sum(chunk.total_compressed_size for chunk in chunks),
+        value_counts=sum(chunk.num_values for chunk in chunks),
+        null_value_counts=sum(part.null_count for part in known) if is_known else None,
+        lower_bounds=least,
+        upper_bounds=most,
     )
 
 

@@ -3,14 +3,15 @@
 Readers of the table see a batch as a whole or not at all.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from typing import Any
 
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
 from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.errors import described_by_arrow
-from zkconsumer.drain.local.footers import FileFooter, read_footer
+from zkconsumer.drain.local.footers import read_footer
 from zkconsumer.drain.local.iceberg_table import IcebergTable
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.plan import BatchPlan
@@ -49,8 +50,8 @@ class IcebergLanding(FilesLanding):
         # A catalog request for each file would take longer than reading its footer.
         opened = cache(self._files)
 
-        def footer(file: LandedFile) -> FileFooter:
+        def footer(file: LandedFile, ids: Mapping[str, int]) -> Mapping[str, Any]:
             with described_by_arrow(file.path):
-                return read_footer(opened(), file.path)
+                return read_footer(opened(), file.path, ids)
 
         self._table.append(self._journal.drain_id(), manifest, footer)

@@ -38,14 +38,15 @@ def spec_of(metadata: TableMetadata) -> PartitionSpec | None:
     return None
 
 
-def partition_of(spec: PartitionSpec, ids: Mapping[str, int], where: Mapping[str, str]) -> Record:
+def partition_of(spec: PartitionSpec, metadata: TableMetadata, where: Mapping[str, str]) -> Record:
     """Return the partition of a file by a spec that ``spec_of`` found.
 
     Args:
         spec: the spec of the file.
-        ids: the table's field ids.
+        metadata: the table's metadata.
         where: the topic, and the date as ``2014-05-13``.
     """
+    ids = _ids(metadata)
     values = {ids[name]: value for name, value in _values(where).items()}
     return Record(*(values[field.source_id] for field in spec.fields))
 

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from zkconsumer.backoff import Backoff
 from zkconsumer.drain.choosing import local_path, scheme_of
 from zkconsumer.drain.local.columns import PLACE, SCHEMA, with_partition_columns
-from zkconsumer.drain.local.footers import FileFooter
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import BATCH, DRAIN, TableState, summary_of
 from zkconsumer.drain.storage import Storage
@@ -63,6 +62,8 @@ from zkconsumer.drain.local.iceberg_partitions import is_elsewhere, partition_of
 from zkconsumer.drain.local.table_files import TableFiles
 
 R = TypeVar("R")
+Footer = Callable[[LandedFile, Mapping[str, int]], Mapping[str, Any]]
+"""Returns the statistics in a landed file's footer; see ``read_footer``."""
 
 OWN_CATALOG = "catalog.db"
 """The SQLite file of the drain's own catalog, at its path."""
@@ -157,17 +158,15 @@ class IcebergTable:
                 table = self._tried(lambda: self._ready(drain, number))
                 self._refuse_loss(table, drain, number)
 
-    def append(
-        self, drain: str, manifest: Manifest, footer: Callable[[LandedFile], FileFooter]
-    ) -> None:
+    def append(self, drain: str, manifest: Manifest, footer: Footer) -> None:
         """Commit a batch's files, unless the table has them.
 
         Args:
             drain: the drain's id.
             manifest: the batch's manifest; its files are at their final paths.
-            footer: returns the footer of one of these files.
+            footer: reads the footer of one of these files.
         """
-        entries: list[tuple[LandedFile, FileFooter]] = []
+        entries: list[tuple[LandedFile, Mapping[str, Any]]] = []
 
         def append() -> None:
             # Another process may have committed this very batch, so the table is read each time.
@@ -176,7 +175,8 @@ class IcebergTable:
                 return
             self._refuse_loss(table, drain, manifest.number)
             if not entries:
-                entries.extend((file, footer(file)) for file in manifest.files)
+                ids = parquet_path_to_id_mapping(table.schema())
+                entries.extend((file, footer(file, ids)) for file in manifest.files)
             self._commit(table, drain, manifest, entries)
 
         with self._converted_errors():
@@ -307,7 +307,7 @@ class IcebergTable:
         table: Table,
         drain: str,
         manifest: Manifest,
-        files: Iterable[tuple[LandedFile, FileFooter]],
+        files: Iterable[tuple[LandedFile, Mapping[str, Any]]],
     ) -> None:
         spec = spec_of(table.metadata)
         assert spec is not None  # ``_ready`` has checked
@@ -318,41 +318,25 @@ class IcebergTable:
         table.metadata = table.metadata.model_copy(update=changes)
         ranges = (part.offsets for part in manifest.parts)
         summary = summary_of(drain, manifest.number, ranges)
-        ids = parquet_path_to_id_mapping(table.schema())
         with table.transaction() as transaction:
             transaction.set_properties({BATCH: summary[BATCH]})
             with transaction.update_snapshot(summary).fast_append() as append:
                 for file, footer in files:
-                    append.append_data_file(self._data_file(file, footer, ids, spec))
-
-    def _data_file(
-        self, file: LandedFile, footer: FileFooter, ids: Mapping[str, int], spec: PartitionSpec
-    ) -> DataFile:
-        columns = {ids[name]: column for name, column in footer.columns.items() if name in ids}
-
-        def known(name: str) -> dict[int, Any]:
-            found = {at: getattr(column, name) for at, column in columns.items()}
-            return {at: value for at, value in found.items() if value is not None}
-
-        return DataFile.from_args(
-            content=DataFileContent.DATA,
-            file_path=f"{self._location}/{file.path}",
-            file_format=FileFormat.PARQUET,
-            partition=partition_of(spec, ids, file.values),
-            record_count=footer.rows,
-            file_size_in_bytes=file.size_bytes,
-            column_sizes={at: column.size_bytes for at, column in columns.items()},
-            value_counts={at: column.values for at, column in columns.items()},
-            null_value_counts=known("nulls"),
-            nan_value_counts={},
-            lower_bounds=known("least"),
-            upper_bounds=known("most"),
-            key_metadata=None,
-            split_offsets=list(footer.groups),
-            equality_ids=None,
-            sort_order_id=None,
-            spec_id=spec.spec_id,
-        )
+                    append.append_data_file(
+                        DataFile.from_args(
+                            content=DataFileContent.DATA,
+                            file_path=f"{self._location}/{file.path}",
+                            file_format=FileFormat.PARQUET,
+                            partition=partition_of(spec, table.metadata, file.values),
+                            file_size_in_bytes=file.size_bytes,
+                            nan_value_counts={},
+                            key_metadata=None,
+                            equality_ids=None,
+                            sort_order_id=None,
+                            spec_id=spec.spec_id,
+                            **footer,
+                        )
+                    )
 
     def _misplaced(self, table: Table, files: Iterable[DataFile]) -> Iterator[str]:
         for file in files:

@@ -81,7 +81,9 @@ class NestedColumnsTable:
         landed = tuple(self._file(path.removeprefix("./")) for path in dated.close())
         assert len(landed) == len(parts)
         manifest = Manifest(number=self._batch, attempt="a", landed_ms=0, files=landed)
-        self.table.append(DRAIN, manifest, lambda file: read_footer(self.files, file.path))
+        self.table.append(
+            DRAIN, manifest, lambda file, ids: read_footer(self.files, file.path, ids)
+        )
 
     def _file(self, path: str) -> LandedFile:
         where = dict(step.split("=", 1) for step in path.split("/")[:2])

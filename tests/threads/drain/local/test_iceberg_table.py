@@ -22,7 +22,7 @@ from zkconsumer.drain.local import iceberg_table
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
-from zkconsumer.drain.local.footers import FileFooter, read_footer
+from zkconsumer.drain.local.footers import read_footer
 from zkconsumer.drain.local.iceberg_table import IcebergTable, location_of
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import Shares
@@ -101,9 +101,9 @@ class DrainTable:
         """Add a batch to the table."""
         self.table.append(drain, manifest, self.footer)
 
-    def footer(self, file: LandedFile) -> FileFooter:
-        """Return the footer of a file of the batch."""
-        return read_footer(self.files, file.path)
+    def footer(self, file: LandedFile, ids: Mapping[str, int]) -> Mapping[str, Any]:
+        """Read the footer of a file of the batch."""
+        return read_footer(self.files, file.path, ids)
 
     def read(self) -> Table:
         """Load the table as any user of pyiceberg does."""
