@@ -26,7 +26,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from zkconsumer.drain import DecodeSettings, DrainSettings, drain_locally, verify_locally
-from zkconsumer.drain.local.data_files import LocalFiles, StreamedFiles
+from zkconsumer.drain.local.data_files import LocalFiles, StreamedStorage
 from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.object_storage import ObjectStorage
@@ -36,7 +36,7 @@ _STEPS: Sequence[tuple[type, str]] = (
     *((LocalStorage, name) for name in ("create", "move", "delete")),
     *((ObjectStorage, name) for name in ("create", "move", "delete")),
     *((HdfsStorage, name) for name in ("create", "move", "delete")),
-    (StreamedFiles, "output"),
+    (StreamedStorage, "output"),
     *((LocalFiles, name) for name in ("output", "keep")),
     (DeltaTable, "create_write_transaction"),
     *((SqlCatalog, name) for name in ("create_table", "commit_table")),

@@ -17,7 +17,6 @@ from tests.support.hdfs_server import hdfs_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.local.data_files import StreamedFiles
 from zkconsumer.drain.local.hdfs_storage import HdfsStorage
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
@@ -60,9 +59,8 @@ def test_only_one_of_many_clients_creates_a_file(storage: HdfsStorage) -> None:
 @pytest.mark.parametrize("file_format", ["parquet", "json"])
 def test_rows_are_written_and_read(storage: HdfsStorage, file_format: str) -> None:
     """A damaged file counts as missing."""
-    files = StreamedFiles(storage)
     good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
-    file = formats.create(files, good, file_format)
+    file = formats.create(storage, good, file_format)
     row = {"value": b"v" * 999, "partition": 0, "offset": 7, "timestampType": -1}
     file.write(pa.Table.from_pylist([row], SCHEMA))
     file.close()
@@ -71,7 +69,7 @@ def test_rows_are_written_and_read(storage: HdfsStorage, file_format: str) -> No
     storage.create(cut, whole[:200] + b"?" * 200 + whole[400:-9])
 
     def rows_of(path: str) -> int:
-        found = LocalRows(files, [path], file_format, Shares.of(256, 1)).contents()
+        found = LocalRows(storage, [path], file_format, Shares.of(256, 1)).contents()
         return sum(contents.rows for contents in found.values())
 
     assert (rows_of(good), rows_of(cut)) == (1, 0)

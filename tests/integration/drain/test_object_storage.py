@@ -15,7 +15,6 @@ from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
-from zkconsumer.drain.local.data_files import StreamedFiles
 from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.object_storage import ObjectStorage
@@ -118,9 +117,8 @@ def test_a_damaged_object_is_missing_and_a_failing_store_is_an_error(
     storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch, file_format: str
 ) -> None:
     """A failed read must not count as rows that are not landed."""
-    files = StreamedFiles(storage)
     good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
-    file = formats.create(files, good, file_format)
+    file = formats.create(storage, good, file_format)
     row = {"value": b"v" * 999, "partition": 0, "offset": 7, "timestampType": -1}
     file.write(pa.Table.from_pylist([row], SCHEMA))
     file.close()
@@ -129,7 +127,7 @@ def test_a_damaged_object_is_missing_and_a_failing_store_is_an_error(
     storage.create(cut, whole[:200] + b"?" * 200 + whole[400:-9])
 
     def rows_of(path: str) -> int:
-        found = LocalRows(files, [path], file_format, Shares.of(256, 1)).contents()
+        found = LocalRows(storage, [path], file_format, Shares.of(256, 1)).contents()
         return sum(contents.rows for contents in found.values())
 
     assert (rows_of(good), rows_of(cut)) == (1, 0)
@@ -155,7 +153,7 @@ class _FailingReader:
 
 def test_an_upload_whose_store_is_gone_is_an_error(storage: ObjectStorage) -> None:
     """The error is raised when the file is closed."""
-    file = StreamedFiles(ObjectStorage("s3://nobody/x")).output("a")
+    file = ObjectStorage("s3://nobody/x").output("a")
     file.write(b"1")
     with pytest.raises(DrainError, match=r"^s3://nobody/x, at 'a': "):
         file.close()

@@ -4,11 +4,12 @@ Errors of a store pass through pyarrow with their own class.
 """
 
 import io
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -75,50 +76,46 @@ class Download(io.RawIOBase):
             return int(self._reader.tell())
 
 
-@runtime_checkable
-class StreamedStorage(Protocol):
-    """The interface that ``StreamedFiles`` needs of a storage.
+class StreamedStorage(Storage):
+    """A store that is accessed through a client, and also opens data files. See ``DataFiles``.
 
-    Attributes:
-        held_bytes: see ``DataFiles``.
+    Data files are visible once complete. Thread: any.
     """
 
     held_bytes: int
+    _what: str
+    """The store's URI."""
 
+    @abstractmethod
     def converted_errors(self, path: str) -> AbstractContextManager[None]:
         """Convert the client's exceptions to a ``DrainError`` that names the path."""
-        ...
 
+    @abstractmethod
     def writer(self, path: str) -> Any:
         """Open a new file, with ``write`` and ``close``; its folders are created."""
-        ...
 
+    @abstractmethod
     def reader(self, path: str) -> Any:
         """Open a file, with ``read``, ``seek`` and ``tell``."""
-        ...
 
-
-class StreamedFiles:
-    """Opens files of a store, which are visible once complete. See ``DataFiles``."""
-
-    def __init__(self, storage: StreamedStorage) -> None:
-        self._storage = storage
-        self.held_bytes = storage.held_bytes
+    def uri(self, path: str) -> str:
+        """See ``Storage``."""
+        return f"{self._what}/{path}" if path else self._what
 
     def output(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
-        converted_errors = partial(self._storage.converted_errors, path)
+        converted_errors = partial(self.converted_errors, path)
         with converted_errors():
-            return pa.PythonFile(Upload(self._storage.writer(path), converted_errors), mode="w")
+            return pa.PythonFile(Upload(self.writer(path), converted_errors), mode="w")
 
     def keep(self, path: str) -> None:
         """Do nothing, since files that the store has acknowledged are durable."""
 
     def input(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""
-        converted_errors = partial(self._storage.converted_errors, path)
+        converted_errors = partial(self.converted_errors, path)
         with converted_errors():
-            return pa.PythonFile(Download(self._storage.reader(path), converted_errors), mode="r")
+            return pa.PythonFile(Download(self.reader(path), converted_errors), mode="r")
 
 
 class DataFiles(Protocol):

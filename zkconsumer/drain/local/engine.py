@@ -14,12 +14,7 @@ from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_files import FilesLanding
-from zkconsumer.drain.local.data_files import (
-    DataFiles,
-    LocalFiles,
-    StreamedFiles,
-    StreamedStorage,
-)
+from zkconsumer.drain.local.data_files import DataFiles, LocalFiles, StreamedStorage
 from zkconsumer.drain.local.decoded import row_decoder
 from zkconsumer.drain.local.errors import described_by_arrow
 from zkconsumer.drain.local.landed import LocalRows
@@ -113,9 +108,7 @@ class LocalEngine:
         return described_by_arrow(what)
 
     def _files(self, storage: Storage) -> DataFiles:
-        if isinstance(storage, StreamedStorage):
-            return StreamedFiles(storage)
-        return LocalFiles(storage)
+        return storage if isinstance(storage, StreamedStorage) else LocalFiles(storage)
 
 
 def _cores() -> int:

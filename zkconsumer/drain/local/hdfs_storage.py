@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from zkconsumer.drain.storage import Storage, StoredFile, in_the_way, missing
+from zkconsumer.drain.local.data_files import StreamedStorage
+from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
 if find_spec("hdfs_native") is None:
@@ -26,7 +27,7 @@ from hdfs_native import Client, FileReader, FileWriter
 _SHOWN_CHARS = 500
 
 
-class HdfsStorage(Storage):
+class HdfsStorage(StreamedStorage):
     """Stores files in a folder of HDFS. See ``Storage``. Thread: any.
 
     Args:
@@ -45,10 +46,6 @@ class HdfsStorage(Storage):
         self._what = f"hdfs://{address}{self._root}"
         with self.converted_errors(""):
             self._client = Client(f"hdfs://{address}" if address else None)
-
-    def uri(self, path: str) -> str:
-        """See ``Storage``."""
-        return f"{self._what}/{path}" if path else self._what
 
     def read(self, path: str) -> bytes | None:
         """See ``Storage``."""

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from zkconsumer.drain.storage import Storage, StoredFile, in_the_way, missing
+from zkconsumer.drain.local.data_files import StreamedStorage
+from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import ConfigError, DrainError
 
 if find_spec("obstore") is None:
@@ -31,7 +32,7 @@ _READ_BYTES = 1 << 20
 _SHOWN_CHARS = 500
 
 
-class ObjectStorage(Storage):
+class ObjectStorage(StreamedStorage):
     """Stores files below an S3 prefix. See ``Storage``.
 
     Args:
@@ -49,10 +50,6 @@ class ObjectStorage(Storage):
             is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
             options: Any = {"allow_http": True} if is_plain else None
             self._store = S3Store.from_url(self._what, client_options=options)
-
-    def uri(self, path: str) -> str:
-        """See ``Storage``."""
-        return f"{self._what}/{path}" if path else self._what
 
     def read(self, path: str) -> bytes | None:
         """See ``Storage``."""
