@@ -116,7 +116,7 @@ class ClusterReader:
             retries=options.retries,
             retry_interval_ms=options.retry_interval_ms,
             isolation=options.ranges.isolation,
-            grace_ms=options.poll_timeout_ms,
+            grace_ms=options.ranges.poll_timeout_ms,
             connector=connector,
         )
 

@@ -22,6 +22,7 @@ from zkconsumer.spark.kafka_options import (
     read_offsets_storage,
     read_range_settings,
 )
+from zkconsumer.spark.offset_json import INT_MAX, LONG_MAX
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
@@ -64,7 +65,6 @@ class SourceOptions:
         starting: the start of the query.
         ending: the end of the query; not used by a streaming query.
         starting_given: whether an option gives the start.
-        fail_on_data_loss: whether missing messages are an error, or skipped.
         max_offsets_per_trigger: the maximum number of offsets in a stream's batch; None: no limit.
         min_offsets_per_trigger: the minimum number of offsets for a batch; None: no limit.
         max_trigger_delay_ms: the time after the last batch at which that minimum no longer counts.
@@ -73,13 +73,12 @@ class SourceOptions:
         include_headers: whether there is a column ``headers``.
         retries: the number of attempts to look up offsets, at least 1.
         retry_interval_ms: the pause between attempts.
-        poll_timeout_ms: how long a task waits for messages that the log should hold.
         group_id: the group whose offsets are read or written.
         commit_offsets_to: the storage to commit a stream's progress to.
         group_offsets_in: the storage of the group's offsets for ``startingOffsets=group``.
         allow_live_group: whether to commit even if the group has live members.
         notes: texts to be logged as warnings: ignored options, and the reasons.
-        ranges: the settings for tasks that read; the driver uses their client id and time-out, too.
+        ranges: the settings for tasks that read; the driver uses some of them, too.
     """
 
     address: ClusterAddress
@@ -87,7 +86,6 @@ class SourceOptions:
     starting: OffsetLimit
     ending: OffsetLimit
     starting_given: bool
-    fail_on_data_loss: bool
     max_offsets_per_trigger: int | None
     min_offsets_per_trigger: int | None
     max_trigger_delay_ms: int
@@ -96,7 +94,6 @@ class SourceOptions:
     include_headers: bool
     retries: int
     retry_interval_ms: int
-    poll_timeout_ms: int
     group_id: str | None
     commit_offsets_to: CommitTarget
     group_offsets_in: Storage
@@ -200,16 +197,14 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         starting=Earliest() if starting is None else starting,
         ending=Latest() if ending is None else ending,
         starting_given=starting is not None,
-        fail_on_data_loss=fail_on_data_loss,
         max_offsets_per_trigger=maximum,
         min_offsets_per_trigger=minimum,
         max_trigger_delay_ms=read_duration_ms("maxTriggerDelay", _text(given, "maxTriggerDelay")),
-        min_partitions=_optional_int(given, "minPartitions"),
+        min_partitions=_optional_long(given, "minPartitions", low=1, high=INT_MAX),
         max_records_per_partition=_optional_long(given, "maxRecordsPerPartition", low=1),
         include_headers=read_bool("includeHeaders", _text(given, "includeHeaders")),
         retries=read_int("fetchOffset.numRetries", _text(given, "fetchOffset.numRetries"), low=1),
         retry_interval_ms=_long(given, "fetchOffset.retryIntervalMs", low=0),
-        poll_timeout_ms=poll_timeout_ms,
         group_id=group_id,
         commit_offsets_to=target,
         group_offsets_in=_group_offsets_in(given, target, address),
@@ -264,14 +259,11 @@ def _long(given: Mapping[str, str], name: str, *, low: int) -> int:
     return read_long(name, _text(given, name), low=low)
 
 
-def _optional_long(given: Mapping[str, str], name: str, *, low: int) -> int | None:
+def _optional_long(
+    given: Mapping[str, str], name: str, *, low: int, high: int = LONG_MAX
+) -> int | None:
     text = given.get(name.lower())
-    return None if text is None else read_long(name, text, low=low)
-
-
-def _optional_int(given: Mapping[str, str], name: str) -> int | None:
-    text = given.get(name.lower())
-    return None if text is None else read_int(name, text, low=1)
+    return None if text is None else read_long(name, text, low=low, high=high)
 
 
 def _latest_if_none(given: Mapping[str, str]) -> bool:

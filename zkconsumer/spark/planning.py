@@ -104,7 +104,7 @@ def batch_ranges(
     start = starting_offsets(options, partitions, log_ends, committed)
     end = resolve_ending(options.ending, partitions, log_ends)
     log_ends.read_grown_ends(end)
-    if options.fail_on_data_loss and isinstance(options.ending, Exact):
+    if options.ranges.fail_on_data_loss and isinstance(options.ending, Exact):
         _refuse_after_end(ENDING.offsets, end, log_ends.bounds)
     for tp, begin in start.items():
         if end[tp] < begin <= log_ends.bounds.latest[tp]:
@@ -126,7 +126,7 @@ def ranges_to_read(
             loss is logged.
     """
     ranges, losses = readable(start, end, bounds, recreated)
-    if losses and options.fail_on_data_loss:
+    if losses and options.ranges.fail_on_data_loss:
         raise OffsetsLost(losses)
     if losses:
         log.warning("%s (failOnDataLoss is false: going on)", describe(losses))

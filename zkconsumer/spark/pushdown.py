@@ -26,6 +26,13 @@ _NUMBERS: dict[str, Column] = {"partition": "partition", "offset": "offset"}
 _COLUMNS = ("topic", *_NUMBERS)
 _NEVER = Constant(holds=False)
 _ALWAYS = Constant(holds=True)
+_SPLITS: dict[type[ds.Filter], tuple[int, bool]] = {
+    ds.LessThan: (0, True),
+    ds.LessThanOrEqual: (1, True),
+    ds.GreaterThan: (1, False),
+    ds.GreaterThanOrEqual: (0, False),
+}
+"""The distance from a bound to where a comparison begins to differ; whether it is true below."""
 
 
 class ZkFilteringReader(ZkBatchReader):
@@ -84,27 +91,17 @@ def _among(column: str, values: tuple[object, ...], *, negated: bool) -> Conditi
 
 
 def _within(inner: ds.Filter, column: Column, *, negated: bool) -> Condition | None:
-    bound = getattr(inner, "value", None)
-    if bound is None and isinstance(
-        inner, ds.LessThan | ds.LessThanOrEqual | ds.GreaterThan | ds.GreaterThanOrEqual
-    ):
+    bound, split = getattr(inner, "value", None), _SPLITS.get(type(inner))
+    if split is None:
+        return None
+    if bound is None:
         return _NEVER
     if not is_number(bound):
         return None
-    match inner:
-        case ds.LessThan():
-            split, below = bound, True
-        case ds.LessThanOrEqual():
-            split, below = bound + 1, True
-        case ds.GreaterThan():
-            split, below = bound + 1, False
-        case ds.GreaterThanOrEqual():
-            split, below = bound, False
-        case _:
-            return None
+    distance, below = split
     if below is not negated:
-        return NumberWithin(column, high=split)
-    return NumberWithin(column, low=split)
+        return NumberWithin(column, high=bound + distance)
+    return NumberWithin(column, low=bound + distance)
 
 
 def is_number(value: object) -> TypeGuard[int]:

@@ -227,7 +227,7 @@ class StreamPlan:
         requested = [tp for tp in ends if tp not in start]
         if (
             self._options.max_offsets_per_trigger is not None
-            and not self._options.fail_on_data_loss
+            and not self._options.ranges.fail_on_data_loss
         ):
             requested += [tp for tp, end in ends.items() if end > start.get(tp, end)]
         return self._cluster.earliest(requested) if requested else {}

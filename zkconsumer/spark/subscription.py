@@ -108,19 +108,11 @@ def read_subscription(options: Mapping[str, str]) -> Subscription:
     Raises:
         ConfigError: none or several of the options are given, or the value is invalid.
     """
-    names = (SUBSCRIBE, SUBSCRIBE_PATTERN, ASSIGN)
-    given = [name for name in names if name.lower() in options]
+    given = [name for name in _READERS if name.lower() in options]
     if len(given) != 1:
         found = f"given are {' and '.join(given)}" if given else "none is given"
-        raise ConfigError(f"exactly one of {', '.join(names)} says what to read: {found}")
-    text = options[given[0].lower()]
-    match given[0]:
-        case "subscribe":
-            return _read_topics(text)
-        case "subscribePattern":
-            return _read_pattern(text)
-        case _:
-            return _read_assigned(text)
+        raise ConfigError(f"exactly one of {', '.join(_READERS)} says what to read: {found}")
+    return _READERS[given[0]](options[given[0].lower()])
 
 
 def _read_topics(text: str) -> Topics:
@@ -145,6 +137,13 @@ def _read_assigned(text: str) -> Assigned:
     for tp in partitions:
         _check_topic(ASSIGN, tp.topic)
     return Assigned(partitions)
+
+
+_READERS: Mapping[str, Callable[[str], Subscription]] = {
+    SUBSCRIBE: _read_topics,
+    SUBSCRIBE_PATTERN: _read_pattern,
+    ASSIGN: _read_assigned,
+}
 
 
 def _check_topic(option: str, name: str) -> None:

@@ -27,7 +27,7 @@ def test_defaults_are_those_of_spark() -> None:
     options = source_options(BASE)
     assert options.subscription == Topics(("t",))
     assert options.address == ClusterAddress(bootstrap=(Broker(-1, "h", 9092),))
-    assert options.fail_on_data_loss
+    assert options.ranges.fail_on_data_loss
     assert options.max_offsets_per_trigger is None
     assert options.min_offsets_per_trigger is None
     assert options.max_trigger_delay_ms == 15 * 60 * 1000
@@ -35,7 +35,7 @@ def test_defaults_are_those_of_spark() -> None:
     assert options.max_records_per_partition is None
     assert not options.include_headers
     assert (options.retries, options.retry_interval_ms) == (3, 1000)
-    assert options.poll_timeout_ms == 120_000
+    assert options.ranges.poll_timeout_ms == 120_000
     assert options.notes == ()
 
 
@@ -45,11 +45,8 @@ def test_our_own_defaults_touch_no_group() -> None:
     assert options.group_id is None
     assert options.commit_offsets_to == "none"
     assert not options.allow_live_group
-    settings = options.ranges
-    assert settings.client_id == "zkconsumer-spark"
-    assert settings.fetch_bytes == 4 << 20
-    assert settings.fail_on_data_loss
-    assert settings.poll_timeout_ms == 120_000
+    assert options.ranges.client_id == "zkconsumer-spark"
+    assert options.ranges.fetch_bytes == 4 << 20
 
 
 def test_a_batch_reads_everything_and_a_stream_what_comes() -> None:
@@ -65,7 +62,7 @@ def test_option_names_are_read_in_any_case() -> None:
     options = source_options(
         {"SUBSCRIBE": "t", "Kafka.Bootstrap.Servers": "h:1", "FAILONDATALOSS": "False"}
     )
-    assert not options.fail_on_data_loss
+    assert not options.ranges.fail_on_data_loss
     assert options.notes == ()
 
 
@@ -102,7 +99,7 @@ def test_every_option_is_read() -> None:
     assert (options.min_partitions, options.max_records_per_partition) == (8, 50)
     assert options.include_headers
     assert (options.retries, options.retry_interval_ms) == (5, 20)
-    assert options.ranges.poll_timeout_ms == options.poll_timeout_ms == 512
+    assert options.ranges.poll_timeout_ms == 512
     assert not options.ranges.fail_on_data_loss
     assert (options.group_id, options.commit_offsets_to) == ("g", "both")
     assert options.group_offsets_in == "both"
