@@ -14,7 +14,8 @@ from tests.support import warm
 from tests.support.waiting import wait_until
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
-from zkconsumer.mirror.mirror import Mirror
+from zkconsumer.mirror.mirror import Mirror, MirrorProgress
+from zkconsumer.mirror.partition_totals import PartitionAccount
 from zkconsumer.mirror.settings import MirrorSettings, consumer_settings, target_settings
 from zkconsumer.mirror.verify import MirrorProof, verify
 from zkconsumer.model import Broker, Record, TopicPartition
@@ -77,9 +78,14 @@ def running(settings: MirrorSettings, *, grace_ms: int = 5_000) -> Iterator[Mirr
         raise error
 
 
+def accounts(progress: MirrorProgress) -> Mapping[TopicPartition, PartitionAccount]:
+    """Return the counts of each partition of a mirror with one source."""
+    return next(iter(progress.sources.values()), {})
+
+
 def acknowledged(mirror: Mirror) -> int:
     """Return how many messages the target has acknowledged."""
-    return sum(partition.acknowledged for partition in mirror.progress().partitions.values())
+    return mirror.progress().total.acknowledged
 
 
 def await_acknowledged(mirror: Mirror, count: int) -> None:

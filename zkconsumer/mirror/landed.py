@@ -60,42 +60,43 @@ class Landed:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFrom:
-    """Records where a process begins to mirror a partition; earlier offsets are not its own.
-
-    Attributes:
-        source: the partition.
-        offset: the first offset to mirror.
-    """
+class _Bound:
+    """An offset of a source partition, as a range without messages."""
 
     source: TopicPartition
     offset: int
 
+    @property
+    def first_offset(self) -> int:
+        """The offset."""
+        return self.offset
 
-@dataclass(frozen=True, slots=True)
-class ReadUntil:
-    """Records that a process has read a partition without a gap, up to an offset.
+    until_offset = first_offset
 
-    Attributes:
-        source: the partition.
-        offset: the first offset that was not read.
-    """
 
-    source: TopicPartition
-    offset: int
+class ReadFrom(_Bound):
+    """Records where a process begins to mirror a partition; earlier offsets are not its own."""
+
+    __slots__ = ()
+
+
+class ReadUntil(_Bound):
+    """Records that a process has read a partition without a gap, up to an offset, exclusive."""
+
+    __slots__ = ()
 
 
 Line = Landed | ReadFrom | ReadUntil
 
 
-def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
-    """Return ascending offsets as runs."""
+def runs_of(offsets: Sequence[int], gap: int = 1) -> tuple[Run, ...]:
+    """Return ascending offsets as runs, with those merged that are at most ``gap`` apart."""
     runs: list[Run] = []
     start = before = offsets[0]
     if offsets[-1] - start == len(offsets) - 1:
         return ((start, offsets[-1] + 1),)
     for offset in offsets[1:]:
-        if offset != before + 1:
+        if offset > before + gap:
             runs.append((start, before + 1))
             start = offset
         before = offset

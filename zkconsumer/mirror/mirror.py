@@ -42,11 +42,6 @@ class MirrorProgress:
     sources: Mapping[str, Mapping[TopicPartition, PartitionAccount]]
 
     @property
-    def partitions(self) -> Mapping[TopicPartition, PartitionAccount]:
-        """The counts of each partition of the first source, which is usually the only one."""
-        return next(iter(self.sources.values()), {})
-
-    @property
     def total(self) -> PartitionAccount:
         """The sum of all counts."""
         return summed(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from zkconsumer.mirror.landed import Landed, Line, Run
+from zkconsumer.mirror.landed import Landed, Line, Run, runs_of
 from zkconsumer.model import TopicPartition
 
 TargetOffset = tuple[TopicPartition, int]
@@ -43,9 +43,7 @@ class Lines:
         self._landed = sorted(
             (line for line in every if isinstance(line, Landed)), key=lambda line: line.first_offset
         )
-        self.start = min(
-            line.first_offset if isinstance(line, Landed) else line.offset for line in every
-        )
+        self.start = min(line.first_offset for line in every)
         self.until = max((line.until_offset for line in self._landed), default=self.start)
         lengths = (line.until_offset - line.first_offset for line in self._landed)
         self._longest = max(lengths, default=0)
@@ -184,14 +182,8 @@ def ranges_of(
     for target, offset in locations:
         by_target.setdefault(target, []).append(offset)
     for target, offsets in sorted(by_target.items()):
-        offsets.sort()
-        start = before = offsets[0]
-        for offset in offsets[1:]:
-            if offset > before + gap:
-                yield target, (start, before + 1)
-                start = offset
-            before = offset
-        yield target, (start, before + 1)
+        for run in runs_of(sorted(offsets), gap):
+            yield target, run
 
 
 def offsets_without_line(

@@ -83,8 +83,7 @@ def _unread(
         if tp not in committed:
             continue
         read = spans.setdefault(tp, [])
-        offset = line.first_offset if isinstance(line, Landed) else line.offset
-        until = line.until_offset if isinstance(line, Landed) else line.offset
+        offset, until = line.first_offset, line.until_offset
         if isinstance(line, ReadFrom) or not read or offset < read[-1][0]:
             read.append((offset, until))
         read[-1] = (read[-1][0], max(until, read[-1][1]))

@@ -11,6 +11,7 @@ import pytest
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.mirrors import (
     MirrorProcess,
+    accounts,
     await_acknowledged,
     mirror_settings,
     numbered,
@@ -63,7 +64,7 @@ def test_a_whole_topic_arrives_in_order(
     end = Mirror(settings).run()
     assert [
         (partition.read, partition.acknowledged, partition.committed)
-        for partition in end.partitions.values()
+        for partition in accounts(end).values()
     ] == [(1_500, 1_500, 1_500)] * 2
     there = read_topic(target, topic)
     for tp in partitions:
@@ -101,7 +102,7 @@ def test_timestamps_and_headers_arrive(
     if metadata == "coordinator":
         file = {"bootstrap.servers": source.bootstrap_servers, "group.id": fresh_name("group")}
         settings = replace(settings, consumers=(consumer_settings(file).settings,))
-    (account,) = Mirror(settings).run().partitions.values()
+    (account,) = accounts(Mirror(settings).run()).values()
     assert account.committed == len(sent)
     found = read_topic(kraft.bootstrap_servers, topic)[0]
     assert [(record.timestamp, tuple(record.headers)) for record in found] == [
@@ -157,7 +158,7 @@ def test_topics_that_are_created_later_are_mirrored(cluster: Sandbox, broker_of:
         tp = TopicPartition(second, 0)
         write_all(cluster.brokers, {tp: numbered(tp, 7)})
         await_acknowledged(mirror, 12)
-    assert {partition.topic for partition in mirror.progress().partitions} == {first, second}
+    assert {partition.topic for partition in accounts(mirror.progress())} == {first, second}
     assert len(read_topic(target, second)[0]) == 7
 
 
@@ -185,7 +186,7 @@ def test_a_message_that_the_target_refuses_ends_the_mirror(
         stop_at_end=True,
         abort_on_send_failure=False,
     )
-    account = Mirror(dropping).run().partitions[tp]
+    account = accounts(Mirror(dropping).run())[tp]
     assert (account.acknowledged, account.dropped, account.committed) == (14, 1, 40)
     found = [
         (record.key, record.value) for record in read_topic(target.bootstrap_servers, topic)[0]
@@ -290,11 +291,11 @@ def test_a_source_topic_that_was_created_again_is_mirrored_whole(
     old, new = numbered(tp, 200), numbered(tp, 500)
     write_all(cluster.brokers, {tp: old})
     settings = mirror_settings(cluster, group, topic, kraft.bootstrap_servers, stop_at_end=True)
-    assert Mirror(settings).run().partitions[tp].acknowledged == 200
+    assert accounts(Mirror(settings).run())[tp].acknowledged == 200
     cluster.delete_topic(topic)
     cluster.create_topic(topic)
     write_all(cluster.brokers, {tp: new})
-    end = Mirror(settings).run().partitions[tp]
+    end = accounts(Mirror(settings).run())[tp]
     assert (end.acknowledged, end.committed) == (500, 500)
     there = read_topic(kraft.bootstrap_servers, topic)
     assert [record.value for record in there[0]] == [

@@ -11,6 +11,7 @@ from tests.support.clusters import BrokerOf, fresh_name, unclean_election
 from tests.support.killed_mirror import POINTS
 from tests.support.mirrors import (
     MirrorProcess,
+    accounts,
     acknowledged,
     await_acknowledged,
     copies_in,
@@ -137,7 +138,7 @@ def test_brokers_and_zookeeper_are_killed_under_it(
     end = Mirror(
         mirror_settings(cluster, group, topic, servers, offsets_file=file, stop_at_end=True)
     ).run()
-    assert set(end.partitions) == set(partitions)
+    assert set(accounts(end)) == set(partitions)
     proof = proof_of(cluster, group, servers, file)
     assert proof.is_proven
     found = read_topic(servers, topic)
@@ -181,7 +182,7 @@ def test_mirrors_that_join_and_leave_make_no_copies(cluster: Sandbox, broker_of:
         def reached() -> bool:
             positions: dict[TopicPartition, int] = {}
             for process in (mirror, third):
-                for tp, account in process.progress().partitions.items():
+                for tp, account in accounts(process.progress()).items():
                     positions[tp] = max(positions.get(tp, 0), account.position or 0)
             return positions == ends
 
@@ -210,16 +211,16 @@ def test_a_target_that_hangs_does_not_delay_the_end(cluster: Sandbox, broker_of:
             await_acknowledged(mirror, 50)
             target.pause_broker(target.brokers[0].id)
             write_all(cluster.brokers, {tp: numbered(tp, 50, start=50)})
-            read = mirror.progress().partitions
+            read = accounts(mirror.progress())
             wait_until(
-                lambda: mirror.progress().partitions[tp].read == 100, what=f"more than {read}"
+                lambda: accounts(mirror.progress())[tp].read == 100, what=f"more than {read}"
             )
             began_ms = SystemClock().now_ms()
             mirror.stop()
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
     finally:
         target.resume_broker(target.brokers[0].id)
-    assert mirror.progress().partitions[tp].position == 50
+    assert accounts(mirror.progress())[tp].position == 50
     assert ZkTree(cluster).offsets(group) == {tp: 50}
 
 
