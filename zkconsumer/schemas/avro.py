@@ -16,7 +16,7 @@ from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro._read_py import schemaless_reader as recursive_reader
 
 from zkconsumer.errors import SchemaError
-from zkconsumer.schemas.avro_payload import PayloadCheck, SchemaWidths
+from zkconsumer.schemas.avro_payload import PayloadCheck
 from zkconsumer.schemas.avro_resolution import DefaultValues, LogicalTypes, type_of
 from zkconsumer.schemas.column_types import (
     JSON_TEXT,
@@ -76,7 +76,7 @@ class AvroDecoder:
             _check_logical_types(writer_walk, walk)
         self.type, self._convert = walk.type, walk.convert
         # fastavro's implementation in C does not limit how deep a value is nested.
-        is_recursive = walk.is_recursive or writer_walk.is_recursive
+        is_recursive = walk.payloads.is_recursive or writer_walk.payloads.is_recursive
         self._read = recursive_reader if is_recursive else schemaless_reader
         self._check = writer_walk.payloads.check
         # Confluent's Java serializer omits the length of a value that consists of bytes alone.
@@ -171,10 +171,8 @@ class _Walk:
     def __init__(self, names: _Names, schema: Any) -> None:
         self.names = names
         self.schema = schema
-        self._widths = SchemaWidths(names)
         self._open: set[str] = set()
         self._bounds = FieldBounds()
-        self.is_recursive = False
         self.payloads = PayloadCheck(schema, names)
         self.type, self.convert = self._of(schema, 0)
 
@@ -196,7 +194,8 @@ class _Walk:
         if kind in ("record", "error"):
             return self._record(schema, depth)
         if kind == "array":
-            return self._array(schema, depth)
+            item, convert = self._of(schema["items"], depth + 1)
+            return pa.list_(item), _list_converter(convert)
         if kind == "map":
             item, convert = self._of(schema["values"], depth + 1)
             return pa.map_(pa.string(), item), _map_converter(convert)
@@ -209,7 +208,6 @@ class _Walk:
 
     def _named(self, name: str, depth: int) -> tuple[pa.DataType, Converter]:
         if name in self._open:
-            self.is_recursive = True
             return JSON_TEXT, _text_or_none
         return self._of(self.names[name], depth)
 
@@ -229,15 +227,6 @@ class _Walk:
             return JSON_TEXT, _text_or_none
         return struct_of(kinds), _record_converter(converters)
 
-    def _array(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
-        _, takes_bytes = self._widths.of(schema["items"])
-        if not takes_bytes:
-            raise SchemaError(
-                "it has arrays whose items take no bytes, so their length has no limit"
-            )
-        item, convert = self._of(schema["items"], depth + 1)
-        return pa.list_(item), _list_converter(convert)
-
     def _union(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         others = [branch for branch in schema if branch != "null"]
         if len(others) == 1:
@@ -249,7 +238,7 @@ class _Walk:
                 return pa.int64(), None
             return pa.float64(), _null_or(_double)
         for branch in others:
-            # Only to check the branch for recursion and against the bounds.
+            # Only to check the branch against the bounds.
             self._of(branch, depth + 1)
         return JSON_TEXT, _text_or_none
 

@@ -42,14 +42,18 @@ class PayloadCheck:
     Args:
         names: the named schemas, as fastavro parsed them.
 
+    Attributes:
+        is_recursive: whether values can hold values of their own type.
+
     Raises:
-        SchemaError: it contains a type that no payload can have.
+        SchemaError: it contains a type that no payload can have, or lists without a limit.
     """
 
     def __init__(self, schema: Any, names: Mapping[str, Any]) -> None:
         compiler = _Compiler(names, is_counted=False)
         self._check = compiler.check_of(schema)
-        if compiler.is_recursive:
+        self.is_recursive = compiler.is_recursive
+        if self.is_recursive:
             self._check = _Compiler(names, is_counted=True).check_of(schema)
 
     def check(self, data: bytes) -> None:
@@ -68,7 +72,7 @@ class PayloadCheck:
             raise BadValue(f"{len(data) - end} bytes follow the end of the value")
 
 
-class SchemaWidths:
+class _Widths:
     """Counts the values that an item of a schema holds, and finds whether it can take no bytes."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
@@ -117,7 +121,7 @@ class _Compiler:
         self._names = names
         self._is_counted = is_counted
         self.is_recursive = False
-        self._widths = SchemaWidths(names)
+        self._widths = _Widths(names)
         self._known: dict[str, _Check] = {}
         self._open: set[str] = set()
 
@@ -133,7 +137,11 @@ class _Compiler:
             case "record" | "error" | "fixed" | "enum":
                 return self._named(schema["name"], schema)
             case "array":
-                cells, _ = self._widths.of(schema["items"])
+                cells, takes_bytes = self._widths.of(schema["items"])
+                if not takes_bytes:
+                    raise SchemaError(
+                        "it has arrays whose items take no bytes, so their length has no limit"
+                    )
                 return _blocks(self.check_of(schema["items"]), cells)
             case "map":
                 cells, _ = self._widths.of(schema["values"])
