@@ -10,8 +10,8 @@ from typing import Protocol
 
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.identity import DrainIdentity
-from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.plan import LogEnds, Positions
+from zkconsumer.drain.protocols import Landing
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.drain.settings import DrainSettings

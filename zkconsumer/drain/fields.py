@@ -160,19 +160,15 @@ def offsets_value(offsets: Mapping[TopicPartition, int]) -> dict[str, JsonValue]
     return {topic: {**partitions} for topic, partitions in to_json(offsets).items()}
 
 
-def range_options(
-    starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
-) -> dict[str, str]:
-    """Return the options with which a Spark source reads exactly these ranges.
+def range_options(ranges: Mapping[TopicPartition, tuple[int, int]]) -> dict[str, str]:
+    """Return the options with which a Spark source reads exactly these ranges, without their ends.
 
-    Args:
-        starts: the first offset of each partition to read.
-        ends: the offset after the last one of each.
+    A range is the first offset of a partition to read, and the offset after the last one.
     """
     return {
-        "assign": json.dumps(numbers_by_topic(sorted(starts))),
-        "startingOffsets": json.dumps(to_json(starts)),
-        "endingOffsets": json.dumps(to_json(ends)),
+        "assign": json.dumps(numbers_by_topic(sorted(ranges))),
+        "startingOffsets": json.dumps(to_json({tp: run[0] for tp, run in ranges.items()})),
+        "endingOffsets": json.dumps(to_json({tp: run[1] for tp, run in ranges.items()})),
     }
 
 

@@ -8,7 +8,6 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.cluster import DrainClusterSource
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.manifest import Manifest, check
 from zkconsumer.drain.plan import (
     BatchPlan,
@@ -19,7 +18,7 @@ from zkconsumer.drain.plan import (
     refuse_truncated,
     refused_loss,
 )
-from zkconsumer.drain.protocols import ProgressListener, StopRequest
+from zkconsumer.drain.protocols import Landing, ProgressListener, StopRequest
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.state import JournalState

@@ -71,6 +71,14 @@ def _view(buffer: pa.Buffer | None) -> memoryview | None:
     return None if buffer is None else memoryview(buffer).cast("B")
 
 
+def as_columns(rows: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+    """Return these columns of rows, cast to these types: Spark and other writers use others."""
+    if rows.schema.equals(columns):
+        return rows
+    arrays = [rows.column(field.name).cast(field.type) for field in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+
+
 PLACE = pa.schema([("topic", pa.dictionary(pa.int32(), pa.string())), ("date", pa.date32())])
 """The partition columns of a table.
 

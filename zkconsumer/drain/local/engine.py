@@ -12,7 +12,6 @@ from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local, scheme_of
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.local.data_files import DataFiles, LocalFiles, StreamedStorage
 from zkconsumer.drain.local.decoded import row_decoder
@@ -22,6 +21,7 @@ from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import TABLE_MB, Shares
 from zkconsumer.drain.local.reading import LocalRangeRows
 from zkconsumer.drain.local.writer import FileContents, LocalWriter
+from zkconsumer.drain.protocols import Landing
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from zkconsumer.drain.local.columns import SCHEMA
+from zkconsumer.drain.local.columns import SCHEMA, as_columns
 from zkconsumer.drain.local.data_files import DataFiles
 
 _READ_ROWS = 1 << 16
@@ -159,7 +159,7 @@ def _read_parquet(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         for rows in file.iter_batches(
             batch_size=most, row_groups=[number], columns=names, use_threads=False
         ):
-            yield _as_ours(_with_prefix(rows) if PREFIX in names else rows)
+            yield as_columns(_with_prefix(rows) if PREFIX in names else rows, SCHEMA)
 
 
 def _with_prefix(rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -169,15 +169,6 @@ def _with_prefix(rows: pa.RecordBatch) -> pa.RecordBatch:
     whole = pc.binary_join_element_wise(pc.fill_null(prefixes, b""), values, nothing)
     at = rows.schema.get_field_index("value")
     return rows.set_column(at, "value", whole).drop_columns([PREFIX])
-
-
-def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Cast rows to our types, since other writers use other units of time."""
-    if rows.schema.equals(SCHEMA):
-        return rows
-    return pa.RecordBatch.from_arrays(
-        [rows.column(field.name).cast(field.type) for field in SCHEMA], schema=SCHEMA
-    )
 
 
 def _line(row: dict[str, Any]) -> str:

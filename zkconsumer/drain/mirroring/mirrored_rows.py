@@ -71,14 +71,10 @@ def read_rows(
         Rows with the columns topic, partition, offset, key, value, timestamp, timestampType and
         target_offset.
     """
-    bounded = {tp: start for tp, start in starts.items() if ends.get(tp, start) > start}
+    bounded = {tp: (at, ends[tp]) for tp, at in starts.items() if ends.get(tp, at) > at}
     if not bounded:
         return session.createDataFrame([], _SCHEMA)
-    whole = {
-        **options,
-        **range_options(bounded, {tp: ends[tp] for tp in bounded}),
-        "includeHeaders": "true",
-    }
+    whole = {**options, **range_options(bounded), "includeHeaders": "true"}
     found = session.read.format("kafka").options(**whole).load()
     marked = found.where(f"{_header(DRAIN)} = '{drain}'")
     return marked.selectExpr(

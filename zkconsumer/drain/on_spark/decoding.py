@@ -18,7 +18,7 @@ from pyspark.sql.types import StructField, StructType
 
 from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.drain.decode_settings import DecodeSettings
-from zkconsumer.drain.local.columns import WITH_HEADERS
+from zkconsumer.drain.local.columns import WITH_HEADERS, as_columns
 from zkconsumer.drain.local.decoded import DEAD, RowDecoder, SplitRows, row_decoder
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.storage import Storage
@@ -210,7 +210,7 @@ class TaskDecoding:
         for batch in batches:
             for topic in pc.unique(batch.column("topic")).to_pylist():
                 rows = batch.filter(pc.equal(batch.column("topic"), topic))
-                for split in decoder.decode(_as_ours(rows)):
+                for split in decoder.decode(as_columns(rows, WITH_HEADERS)):
                     findings.note(topic, split.dead)
                     yield topic, split
         for catalog in met:
@@ -257,11 +257,3 @@ class _FindingsParam(AccumulatorParam[Findings]):
         """Merge the findings of two tasks."""
         value1.add(value2)
         return value1
-
-
-def _as_ours(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Convert Spark's rows to our types, without the topic."""
-    return pa.RecordBatch.from_arrays(
-        [rows.column(wanted.name).cast(wanted.type) for wanted in WITH_HEADERS],
-        schema=WITH_HEADERS,
-    )

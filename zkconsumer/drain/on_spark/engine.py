@@ -10,13 +10,13 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
-from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.on_spark.decoding import BatchDecoding
 from zkconsumer.drain.on_spark.errors import described_by_spark
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.landed import SparkRows, read_files
 from zkconsumer.drain.on_spark.rows import SparkRangeRows, SparkWriter, count_rows, drain_session
+from zkconsumer.drain.protocols import Landing
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import TopicPartition

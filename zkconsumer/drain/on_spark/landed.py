@@ -126,9 +126,7 @@ def _from_cluster(
     landed: DataFrame, options: Mapping[str, str], ranges: Mapping[TopicPartition, Run]
 ) -> DataFrame:
     """Return the messages of the cluster, without those that expire meanwhile."""
-    starts = {tp: run.from_offset for tp, run in ranges.items()}
-    ends = {tp: run.until_offset for tp, run in ranges.items()}
-    bounds = {**range_options(starts, ends), "failOnDataLoss": "false"}
+    bounds = {**range_options(ranges), "failOnDataLoss": "false"}
     return read_as(landed.sparkSession, {**options, **bounds})
 
 

@@ -73,8 +73,9 @@ class SparkRangeRows:
             divided: whether to read large ranges in several tasks; otherwise each range is read by
                 one task, in order, regardless of the options.
         """
-        starts = {wanted.topic_partition: wanted.from_offset for wanted in ranges}
-        ends = {wanted.topic_partition: wanted.until_offset for wanted in ranges}
+        wanted = {
+            range_.topic_partition: (range_.from_offset, range_.until_offset) for range_ in ranges
+        }
         dividing = {}
         given = {name.lower() for name in self._options}
         if divided:
@@ -88,7 +89,7 @@ class SparkRangeRows:
             for name, of in self._options.items()
             if divided or name.lower() not in _DIVIDING
         }
-        return read_as(self.session, {**dividing, **options, **range_options(starts, ends)})
+        return read_as(self.session, {**dividing, **options, **range_options(wanted)})
 
 
 def count_rows(

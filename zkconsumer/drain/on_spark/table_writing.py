@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
 from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.local.columns import as_columns
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
 from zkconsumer.drain.local.iceberg_table import IcebergTable
 from zkconsumer.drain.local.memory import Shares
@@ -82,7 +83,8 @@ class FileTask:
                 if dated is None or name != topic:
                     written += [] if dated is None else dated.close()
                     topic, dated = name, self._dated(name)
-                dated.write(self._rows(batch.filter(pc.equal(topics, name))))
+                rows = batch.filter(pc.equal(topics, name))
+                dated.write(as_columns(rows, self.columns))
         written += [] if dated is None else dated.close()
         yield pa.RecordBatch.from_arrays([pa.array(written, pa.string())], names=["path"])
 
@@ -97,9 +99,3 @@ class FileTask:
             file_columns=lambda _: self.numbered,
         )
         return DatedFiles(self.files, naming, Shares.of(DEFAULT_MEMORY_MB, 1))
-
-    def _rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays(
-            [batch.column(field.name).cast(field.type) for field in self.columns],
-            schema=self.columns,
-        )
