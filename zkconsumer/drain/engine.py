@@ -55,11 +55,6 @@ class LandedRows(Protocol):
 class DrainEngine(Protocol):
     """Reads and writes a drain's messages. Thread: one at a time."""
 
-    @property
-    def name(self) -> str:
-        """The name of the engine, as in ``--engine``."""
-        ...
-
     def storage(self, path: str) -> Storage:
         """Open the storage that holds a drain.
 

@@ -23,7 +23,6 @@ from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction
 
-from zkconsumer.clock import Clock
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
 from zkconsumer.drain.local.columns import SCHEMA, with_partition_columns
@@ -52,11 +51,10 @@ class DeltaLanding(FilesLanding):
         storage: Storage,
         writer: RowWriter,
         settings: DrainSettings,
-        clock: Clock | None = None,
         *,
         columns: Callable[[], Any] | None = None,
     ) -> None:
-        super().__init__(storage, writer, clock)
+        super().__init__(storage, writer)
         self._columns = columns or (lambda: SCHEMA)
         self._options: Mapping[str, str] = settings.target_options
 

@@ -5,13 +5,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
-import pyarrow as pa
-
 from zkconsumer.drain.adopted_schemas import AdoptedSchemas
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB, beyond_local, scheme_of
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.identity import DrainIdentity
-from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.local.data_files import DataFiles, LocalFiles, StreamedStorage
 from zkconsumer.drain.local.decoded import row_decoder
@@ -29,8 +26,6 @@ from zkconsumer.errors import ConfigError
 
 class LocalEngine:
     """Runs a drain in this process. See ``DrainEngine``."""
-
-    name = "local"
 
     def __init__(self, memory_mb: int = DEFAULT_MEMORY_MB) -> None:
         self._memory_mb = memory_mb
@@ -73,12 +68,7 @@ class LocalEngine:
             from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
 
             table = IcebergTable(settings.table_name(), storage, settings.target_options)
-            journal = BatchJournal(storage)
-
-            def file_columns(columns: pa.Schema) -> pa.Schema:
-                return table.file_columns(journal.drain_id(), columns)
-
-            contents = contents._replace(file_columns=file_columns)
+            contents = contents._replace(file_columns=table.file_columns)
             writer = LocalWriter(rows, files, shares, ends, contents)
             return IcebergLanding(storage, lambda: files, table, writer)
         writer = LocalWriter(rows, files, shares, ends, contents)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, RowWriter
 from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.errors import described_by_arrow
@@ -35,13 +34,12 @@ class IcebergLanding(FilesLanding):
         writer: RowWriter,
     ) -> None:
         super().__init__(storage, writer)
-        self._journal = BatchJournal(storage)
         self._files = files
         self._table = table
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
         """Stage the files, provided that the table has all earlier batches."""
-        self._table.expect(self._journal.drain_id(), plan.number)
+        self._table.expect(plan.number)
         return super().land(plan, attempt)
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
@@ -54,4 +52,4 @@ class IcebergLanding(FilesLanding):
             with described_by_arrow(file.path):
                 return read_footer(opened(), file.path, ids)
 
-        self._table.append(self._journal.drain_id(), manifest, footer)
+        self._table.append(manifest, footer)

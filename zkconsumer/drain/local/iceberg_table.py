@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.drain.choosing import local_path, scheme_of
+from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local.columns import PLACE, SCHEMA, with_partition_columns
 from zkconsumer.drain.manifest import LandedFile, Manifest
 from zkconsumer.drain.proving.table_commits import BATCH, DRAIN, TableState, summary_of
@@ -97,7 +98,7 @@ class IcebergTable:
 
     Args:
         name: the names of table and catalog.
-        storage: the drain's storage, which also holds the table's files.
+        storage: the drain's storage, which also holds its id and the table's files.
         properties: properties of the catalog, besides pyiceberg's configuration.
         pause: waits for a number of milliseconds before a commit is retried.
 
@@ -117,6 +118,7 @@ class IcebergTable:
         self._name = name
         self._pause = pause
         self._storage = storage
+        self._journal = BatchJournal(storage)
         self._location = location_of(storage.uri(""))
         refuse_hdfs(self._location)
         self._properties = dict(properties)
@@ -136,36 +138,38 @@ class IcebergTable:
                 "an SQLite file, can't be there: give --catalog or --catalog-property"
             )
 
-    def file_columns(self, drain: str, rows: pa.Schema = SCHEMA) -> pa.Schema:
+    def file_columns(self, rows: pa.Schema = SCHEMA) -> pa.Schema:
         """Return the columns of a data file, with the table's field ids.
 
         The table is created if there is none, and gets the columns that it lacks.
         """
-        columns = with_partition_columns(rows)
+        drain, columns = self._journal.drain_id(), with_partition_columns(rows)
         with self._converted_errors():
             table = self._tried(lambda: self._ready(drain, columns=columns))
             return numbered(columns, table.schema())
 
-    def files(self, drain: str) -> TableFiles:
+    def files(self) -> TableFiles:
         """Return the opener of the table's files, for any process; create the table if needed."""
+        drain = self._journal.drain_id()
         with self._converted_errors():
             return TableFiles(self._tried(lambda: self._ready(drain)).io, self._location)
 
-    def expect(self, drain: str, number: int) -> None:
+    def expect(self, number: int) -> None:
         """Refuse a batch, before it is read, if the table lacks earlier batches."""
+        drain = self._journal.drain_id()
         if number > 1:
             with self._converted_errors():
                 table = self._tried(lambda: self._ready(drain, number))
                 self._refuse_loss(table, drain, number)
 
-    def append(self, drain: str, manifest: Manifest, footer: Footer) -> None:
+    def append(self, manifest: Manifest, footer: Footer) -> None:
         """Commit a batch's files, unless the table has them.
 
         Args:
-            drain: the drain's id.
             manifest: the batch's manifest; its files are at their final paths.
             footer: reads the footer of one of these files.
         """
+        drain = self._journal.drain_id()
         entries: list[tuple[LandedFile, Mapping[str, Any]]] = []
 
         def append() -> None:

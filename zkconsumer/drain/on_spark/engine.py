@@ -30,8 +30,6 @@ class SparkEngine:
         session: the Spark session; its settings are not changed.
     """
 
-    name = "spark"
-
     def __init__(self, session: SparkSession) -> None:
         self._session = drain_session(session)
         register(self._session)
@@ -63,7 +61,7 @@ class SparkEngine:
                 table = IcebergTable(settings.table_name(), storage, settings.target_options)
                 to_table = TableWriting(table, storage)
                 writer = SparkWriter(rows, ends, storage, "parquet", decoding, to_table)
-                return IcebergLanding(storage, to_table.files, table, writer)
+                return IcebergLanding(storage, table.files, table, writer)
             case "kafka":
                 from zkconsumer.drain.mirroring.mirror import KafkaLanding  # noqa: PLC0415 - loads much
 

@@ -13,7 +13,6 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
 from zkconsumer.drain.choosing import DEFAULT_MEMORY_MB
-from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local.columns import as_columns
 from zkconsumer.drain.local.dated_files import DatedFiles, FileNaming
 from zkconsumer.drain.local.iceberg_table import IcebergTable
@@ -32,11 +31,6 @@ class TableWriting:
     def __init__(self, table: IcebergTable, storage: Storage) -> None:
         self._table = table
         self._storage = storage
-        self._journal = BatchJournal(storage)
-
-    def files(self) -> TableFiles:
-        """Return the opener of the table's files."""
-        return self._table.files(self._journal.drain_id())
 
     def save(self, plan: BatchPlan, rows: DataFrame, columns: pa.Schema, folder: str) -> None:
         """Write files below a folder.
@@ -47,9 +41,9 @@ class TableWriting:
             columns: the columns of the files, except topic and date.
             folder: a new folder below the drain's path.
         """
-        numbered = self._table.file_columns(self._journal.drain_id(), columns)
+        numbered = self._table.file_columns(columns)
         below = f"{folder}/{_TASKS}"
-        task = FileTask(self.files(), below, plan.created_ms, columns, numbered)
+        task = FileTask(self._table.files(), below, plan.created_ms, columns, numbered)
         written = rows.mapInArrow(task.write, "path string").collect()
         for (path,) in written:
             self._storage.move(path, folder + path.removeprefix(below))

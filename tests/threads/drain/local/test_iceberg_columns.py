@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
+from tests.support.begun_drains import DRAIN, begin
 from tests.support.shares import examples
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
@@ -26,7 +27,6 @@ from zkconsumer.drain.table_name import TableName
 from zkconsumer.errors import DrainError
 from zkconsumer.schemas.column_types import merged
 
-DRAIN = "0123abcd"
 OLD = pa.struct(
     [
         ("id", pa.int64()),
@@ -59,6 +59,7 @@ class NestedColumnsTable:
         self.path = path
         self.storage = LocalStorage(str(path))
         self.files = LocalFiles(self.storage)
+        begin(self.storage)
         self.table = IcebergTable(TableName(), self.storage, {})
         self._batch = 0
 
@@ -71,7 +72,7 @@ class NestedColumnsTable:
             task=self._batch,
             file_format="parquet",
             created_ms=0,
-            file_columns=lambda rows: self.table.file_columns(DRAIN, rows),
+            file_columns=self.table.file_columns,
         )
         dated = DatedFiles(self.files, naming, Shares.of(256, 1))
         for kind, values in parts:
@@ -81,9 +82,7 @@ class NestedColumnsTable:
         landed = tuple(self._file(path.removeprefix("./")) for path in dated.close())
         assert len(landed) == len(parts)
         manifest = Manifest(number=self._batch, attempt="a", landed_ms=0, files=landed)
-        self.table.append(
-            DRAIN, manifest, lambda file, ids: read_footer(self.files, file.path, ids)
-        )
+        self.table.append(manifest, lambda file, ids: read_footer(self.files, file.path, ids))
 
     def _file(self, path: str) -> LandedFile:
         where = dict(step.split("=", 1) for step in path.split("/")[:2])
@@ -178,7 +177,7 @@ def test_readers_skip_files_by_nested_fields(world: NestedColumnsTable) -> None:
 
 def test_a_column_of_another_type_is_an_error(world: NestedColumnsTable) -> None:
     """Somebody else created it, so it is not changed."""
-    world.table.file_columns(DRAIN)
+    world.table.file_columns()
     with world.read().update_schema() as update:
         update.union_by_name(pa.schema([("value_decoded", pa.int64())]))
     with pytest.raises(DrainError, match=r"^the Iceberg table kafka\.messages of its own"):
@@ -208,7 +207,7 @@ def test_each_column_keeps_its_id(kinds: list[pa.DataType]) -> None:
         for at, kind in enumerate(kinds):
             grown = merged(grown, pa.struct([("first", pa.int64()), (f"of.{at}", kind)]))
             rows = pa.schema([*SCHEMA, ("value_decoded", grown)])
-            columns = world.table.file_columns(DRAIN, rows)
+            columns = world.table.file_columns(rows)
             numbers = [number for field in columns for number in numbers_in(field)]
             schema = world.read().schema()
             assert len(numbers) == len({*numbers})

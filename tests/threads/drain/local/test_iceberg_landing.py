@@ -1,13 +1,11 @@
 """Landing a batch in an Iceberg table: what is looked up once, and what for each file."""
 
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
+from tests.support.begun_drains import DRAIN, begin
 from zkconsumer.drain.checksum import Contents
-from zkconsumer.drain.identity import DrainIdentity
-from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import WrittenRows
 from zkconsumer.drain.local.columns import SCHEMA
 from zkconsumer.drain.local.data_files import LocalFiles
@@ -48,7 +46,7 @@ class DatedWriter:
             task=0,
             file_format="parquet",
             created_ms=plan.created_ms,
-            file_columns=partial(self._table.file_columns, "0123abcd"),
+            file_columns=self._table.file_columns,
         )
         dated = DatedFiles(self._files, naming, Shares.of(256, 1))
         rows = [{"partition": 0, "offset": at, "timestamp": at * DAY_US} for at in range(DAYS)]
@@ -62,18 +60,7 @@ def test_the_files_of_a_batch_are_opened_once(tmp_path: Path) -> None:
     """They are however many there are, and not again once the table has the batch."""
     storage = LocalStorage(str(tmp_path))
     files = LocalFiles(storage)
-    BatchJournal(storage).begin(
-        DrainIdentity(
-            id="0123abcd",
-            created_ms=0,
-            cluster="zk",
-            subscription="subscribe=t",
-            starting="earliest",
-            group=None,
-            format="iceberg",
-        ),
-        "a",
-    )
+    begin(storage)
     table = IcebergTable(TableName(), storage, {})
     opens: list[str] = []
 
@@ -87,4 +74,4 @@ def test_the_files_of_a_batch_are_opened_once(tmp_path: Path) -> None:
     for _ in range(2):
         landing.publish(PLAN, manifest)
         assert opens == ["files"]
-    assert len(table.state("0123abcd").files) == DAYS
+    assert len(table.state(DRAIN).files) == DAYS

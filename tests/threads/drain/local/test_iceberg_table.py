@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import BucketTransform, MonthTransform
 from pyiceberg.typedef import Record
 
+from tests.support.begun_drains import DRAIN, begin
 from zkconsumer.drain import layout
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.local import iceberg_table
@@ -32,7 +32,6 @@ from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 DAY_US = 86_400_000_000
-DRAIN = "0123abcd"
 TOPIC = "a.topic_with-a-name-of-more-than-sixteen"
 
 
@@ -48,6 +47,7 @@ class DrainTable:
         self.storage = LocalStorage(str(path))
         self.files = LocalFiles(self.storage)
         self.pauses: list[int] = []
+        begin(self.storage)
         self.table = IcebergTable(TableName(), self.storage, {}, pause=self.pauses.append)
 
     def landed(self, number: int) -> Manifest:
@@ -58,7 +58,7 @@ class DrainTable:
             task=0,
             file_format="parquet",
             created_ms=0,
-            file_columns=partial(self.table.file_columns, DRAIN),
+            file_columns=self.table.file_columns,
         )
         dated = DatedFiles(self.files, naming, Shares.of(256, 1))
         offsets = range(10 * number, 10 * number + 10)
@@ -97,9 +97,9 @@ class DrainTable:
         folder = layout.staging_folder(number)
         return LandedFile(staged=f"{folder}/{path}", path=path, size_bytes=size, values=where)
 
-    def append(self, manifest: Manifest, drain: str = DRAIN) -> None:
+    def append(self, manifest: Manifest) -> None:
         """Add a batch to the table."""
-        self.table.append(drain, manifest, self.footer)
+        self.table.append(manifest, self.footer)
 
     def footer(self, file: LandedFile, ids: Mapping[str, int]) -> Mapping[str, Any]:
         """Read the footer of a file of the batch."""
@@ -225,7 +225,7 @@ def test_columns_are_added_though_others_change_the_table(
         before(table, *args, **kwargs)
 
     monkeypatch.setattr(Table, "_do_commit", commit)
-    world.table.file_columns(DRAIN, pa.schema([*SCHEMA, ("schema_id", pa.int32())]))
+    world.table.file_columns(pa.schema([*SCHEMA, ("schema_id", pa.int32())]))
     assert world.read().schema().column_names[-1] == "schema_id"
     assert len(world.pauses) == 1
 
@@ -241,10 +241,10 @@ def test_a_table_that_lost_batches_is_not_appended_to(world: DrainTable) -> None
     with pytest.raises(DrainError, match=match):
         bare.append(third)
     with pytest.raises(DrainError, match=match):
-        bare.table.expect(DRAIN, 3)
+        bare.table.expect(3)
     assert bare.table.state(DRAIN).files == ()
-    bare.table.expect(DRAIN, 1)
-    bare.table.file_columns(DRAIN)
+    bare.table.expect(1)
+    bare.table.file_columns()
     with pytest.raises(DrainError, match="has none, but batch 3 is next"):
         bare.append(third)
 
@@ -259,7 +259,7 @@ def test_a_table_that_was_rolled_back_is_not_appended_to(world: DrainTable) -> N
     with pytest.raises(DrainError, match="ends with batch 1, but batch 3 is next"):
         world.append(third)
     with pytest.raises(DrainError, match="ends with batch 1, but batch 3 is next"):
-        world.table.expect(DRAIN, 3)
+        world.table.expect(3)
     assert world.offsets() == list(range(10, 20))
     world.read().manage_snapshots().set_current_snapshot(second).commit()
     world.append(third)
@@ -284,10 +284,12 @@ def test_a_table_whose_snapshots_all_expired_is_appended_to(world: DrainTable) -
 def test_another_drains_table_is_refused(world: DrainTable) -> None:
     """One table holds one drain, as one path does."""
     manifest = world.landed(1)
+    world.storage.delete(layout.IDENTITY.rpartition("/")[0])
+    begin(world.storage, drain="another")
     with pytest.raises(
         DrainError, match="belongs to another drain or program: name another one with --table"
     ):
-        world.append(manifest, drain="another")
+        world.append(manifest)
     with pytest.raises(DrainError, match="belongs to another drain or program"):
         world.table.state("another")
 
@@ -295,14 +297,14 @@ def test_another_drains_table_is_refused(world: DrainTable) -> None:
 def test_reading_the_state_creates_nothing(world: DrainTable) -> None:
     """A verification must not change anything."""
     assert world.table.state(DRAIN).files == ()
-    assert list(world.path.iterdir()) == []
+    assert [path.name for path in world.path.iterdir()] == ["_zkconsumer"]
 
 
 def test_columns_that_the_table_lacks_are_added(world: DrainTable) -> None:
     """Rows that were landed before read as null there."""
     world.append(world.landed(1))
     wider = pa.schema([*SCHEMA, ("schema_id", pa.int32())])
-    columns = world.table.file_columns(DRAIN, wider)
+    columns = world.table.file_columns(wider)
     ids = {field.name: int(field.metadata[b"PARQUET:field_id"]) for field in columns}
     assert ids["schema_id"] == 9
     assert sorted(ids.values()) == list(range(1, 10))
