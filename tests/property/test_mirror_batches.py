@@ -76,8 +76,8 @@ def test_positions_never_pass_missing_offsets(
     except MirrorError:
         finished = False
     there = check_ranges(received, target_double, chosen)
-    for dropped, _ in received.dropped_ones:
-        there.setdefault(dropped.source, []).append(dropped.offset)
+    for source, offset, _ in received.dropped_ones:
+        there.setdefault(source, []).append(offset)
     positions = batch.positions()
     for source, of_source in chosen.items():
         done = sorted(there.get(source, []))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from zkconsumer.errors import WriteFailed
-from zkconsumer.mirror.batch import Dropped, MirrorBatch
+from zkconsumer.mirror.batch import MirrorBatch
 from zkconsumer.mirror.landed import Landed
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.model import Record, TopicPartition
@@ -69,17 +69,19 @@ class RecordingLedger(OffsetLedger):
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[Landed] = []
-        self.dropped_ones: list[tuple[Dropped, str]] = []
+        self.dropped_ones: list[tuple[TopicPartition, int, str]] = []
 
     def on_landed(self, landed: Sequence[Landed]) -> None:
         """See ``OffsetLedger``."""
         super().on_landed(landed)
         self.lines += landed
 
-    def on_dropped(self, dropped: Dropped, reason: str) -> None:
+    def on_dropped(
+        self, source: TopicPartition, offset: int, target: TopicPartition, reason: str
+    ) -> None:
         """See ``OffsetLedger``."""
-        super().on_dropped(dropped, reason)
-        self.dropped_ones.append((dropped, reason))
+        super().on_dropped(source, offset, target, reason)
+        self.dropped_ones.append((source, offset, reason))
 
 
 Verdict = str | None

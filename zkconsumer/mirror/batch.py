@@ -72,15 +72,6 @@ class _Strand:
         return taken
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """A message that the target will never accept."""
-
-    source: TopicPartition
-    offset: int
-    target: TopicPartition
-
-
 class MirrorBatch:
     """A batch of messages to write. Thread: one at a time.
 
@@ -212,10 +203,11 @@ class MirrorBatch:
             base_offset += landed[-1].count
         return landed
 
-    def drop_next(self, target: TopicPartition) -> Dropped:
-        """Drop the next message of a target."""
-        source, runs = self._strands[target].take(1)[0]
-        return Dropped(source, runs[0][0], target)
+    def drop_next(self, target: TopicPartition) -> tuple[TopicPartition, int]:
+        """Drop the next message of a target; return its source partition and offset."""
+        dropped = self.next_of(target)
+        self._strands[target].take(1)
+        return dropped
 
     def next_of(self, target: TopicPartition) -> tuple[TopicPartition, int]:
         """Return the source partition and offset of the next message of a target."""

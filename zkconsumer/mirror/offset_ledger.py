@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.landed import Landed, ReadFrom, ReadUntil, Run
 from zkconsumer.mirror.offsets_file import OffsetsFile
@@ -125,17 +124,16 @@ class OffsetLedger:
                 self._extend(landed_run.source, landed_run.until_offset)
                 self._accounts[landed_run.source].acknowledged += landed_run.count
 
-    def on_dropped(self, dropped: Dropped, reason: str) -> None:
-        """Record a dropped message."""
+    def on_dropped(
+        self, source: TopicPartition, offset: int, target: TopicPartition, reason: str
+    ) -> None:
+        """Record a dropped message, which the target will never accept."""
         log.error(
             "%s: the message at offset %d is NOT mirrored, the target (%s) rejected it: %s",
-            dropped.source,
-            dropped.offset,
-            dropped.target,
-            reason,
+            *(source, offset, target, reason),
         )
         with self._lock:
-            self._accounts[dropped.source].dropped += 1
+            self._accounts[source].dropped += 1
 
     def on_reached(self, source: TopicPartition, position: int) -> None:
         """Record that everything before this offset is in the target (or was dropped)."""

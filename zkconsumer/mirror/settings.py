@@ -159,14 +159,7 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
     return ConsumerFile(settings, interval_ms)
 
 
-_CODECS: Final = {
-    "none": Codec.NONE,
-    "gzip": Codec.GZIP,
-    "snappy": Codec.SNAPPY,
-    "lz4": Codec.LZ4,
-    "zstd": Codec.ZSTD,
-    **{str(codec.value): codec for codec in Codec},
-}
+_CODECS: Final = {text: codec for codec in Codec for text in (codec.name.lower(), str(codec.value))}
 
 _IGNORED: Final = frozenset(
     {

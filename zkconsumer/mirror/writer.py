@@ -109,7 +109,7 @@ class Writer:
         Other partitions may have failed, too: their errors are handled in the next attempt.
         """
         for target in error.refused:
-            self._ledger.on_dropped(batch.drop_next(target), error.failed[target])
+            self._ledger.on_dropped(*batch.drop_next(target), target, error.failed[target])
 
     def _refused(self, batch: MirrorBatch, error: WriteFailed) -> MirrorError:
         target = min(error.refused or error.failed)

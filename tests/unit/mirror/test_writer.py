@@ -96,7 +96,7 @@ def test_a_refused_message_is_dropped_and_the_next_ones_are_written() -> None:
     batch = batch_of({SOURCE: {COPY_0: [0, 1, 2, 3]}})
     assert writer(target, received, drops=True).write(batch)
     assert target.logs[COPY_0] == [b"v1", b"v3"]
-    assert [(dropped.offset, reason) for dropped, reason in received.dropped_ones] == [
+    assert [(offset, reason) for _, offset, reason in received.dropped_ones] == [
         (0, "too large"),
         (2, "too large"),
     ]
@@ -115,7 +115,7 @@ def test_only_the_message_at_fault_is_dropped() -> None:
     received = RecordingLedger()
     batch = batch_of({SOURCE: {COPY_0: [0, 2], COPY_1: [1, 3]}})
     assert writer(target, received, drops=True).write(batch)
-    assert [dropped.offset for dropped, _ in received.dropped_ones] == [0]
+    assert [offset for _, offset, _ in received.dropped_ones] == [0]
     assert target.logs == {COPY_0: [b"v2"], COPY_1: [b"v1", b"v3"]}
 
 
