@@ -169,7 +169,7 @@ class HadoopStorage:
             if self._scheme == "file" and self._link(aside, at):
                 return True
             rename = self._hadoop.Options.Rename
-            options = self._new_array(rename, 1)
+            options = self._gateway.new_array(rename, 1)
             options[0] = rename.NONE
             files = self._hadoop.FileContext.getFileContext(self._root.toUri(), self._settings)
             files.rename(aside, at, options)
@@ -191,9 +191,6 @@ class HadoopStorage:
                 raise
             return False
         return True
-
-    def _new_array(self, kind: Any, length: int) -> Any:
-        return self._gateway.new_array(kind, length)
 
     def _write(self, stream: Any, data: bytes) -> None:
         is_whole = False

@@ -43,9 +43,10 @@ def compare_files(
         since: the numbers of batches that are not verified, because they are not wholly published,
             or were landed later: their files don't count.
     """
-    visible = {file.path: file.size_bytes for file in stored if _visible(file.path)}
     visible = {
-        path: size for path, size in visible.items() if path in noted or not is_of(path, since)
+        path: size
+        for path, size in stored
+        if _visible(path) and (path in noted or not is_of(path, since))
     }
     missing = [path for path in noted if path not in visible]
     resized = [
