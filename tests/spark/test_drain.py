@@ -19,12 +19,13 @@ from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.landing_files import WrittenRows
 from zkconsumer.drain.on_spark.hadoop_storage import HadoopStorage
 from zkconsumer.drain.on_spark.rows import SparkRangeRows, count_rows, date_of
-from zkconsumer.drain.plan import BatchPlan, LogEnds, Positions
+from zkconsumer.drain.plan import BatchPlan, Positions
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.spark.data_loss import LogBounds
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
@@ -140,8 +141,8 @@ def test_missed_offsets_are_distinguished_from_gaps(spark: SparkSession, topic: 
     rows = SparkRangeRows(spark, settings.reading())
     landed = rows.read(plan.ranges)
 
-    def ends(tps: Sequence[TopicPartition], _known: Positions) -> dict[TopicPartition, LogEnds]:
-        return {tp: LogEnds(4, 10) for tp in tps}
+    def ends(tps: Sequence[TopicPartition], _known: Positions) -> LogBounds:
+        return LogBounds(dict.fromkeys(tps, 4), dict.fromkeys(tps, 10))
 
     (whole,) = count_rows(rows, ends, plan, landed)
     assert (whole.contents.rows, whole.absent) == (10, ())

@@ -15,12 +15,13 @@ from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.landing_files import FilesLanding, WrittenRows
 from zkconsumer.drain.manifest import Absence, LandedPart
-from zkconsumer.drain.plan import BatchPlan, ClusterLogs, LogEnds, Positions
+from zkconsumer.drain.plan import BatchPlan, ClusterLogs, Positions
 from zkconsumer.drain.protocols import ProgressListener, StopRequest
 from zkconsumer.drain.proving.coverage import Discrepancy
 from zkconsumer.drain.runner import DrainReport, DrainRunner, Sides
 from zkconsumer.drain.settings import MAX_OFFSETS_PER_BATCH, DrainSettings
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.data_loss import LogBounds
 from zkconsumer.spark.group_progress import GroupProgress
 
 IDENTITY = DrainIdentity(
@@ -119,11 +120,12 @@ class ModelSource(DrainClusterSource):
         """Return the present ends of the logs."""
         world = self._world
         world.at("read_logs")
-        ends = {tp: LogEnds(world.earliest[tp], world.latest[tp]) for tp in world.latest}
-        new = {tp: ends[tp].earliest for tp in ends if tp not in (positions or {})}
+        ends = dict(world.latest)
+        begins = {tp: world.earliest[tp] for tp in ends}
+        new = {tp: begins[tp] for tp in ends if tp not in (positions or {})}
         if positions is None:
             new |= {tp: world.starts[tp] for tp in new if tp in world.starts}
-        return ClusterLogs(ends, new, self.created({tp.topic for tp in ends}))
+        return ClusterLogs(LogBounds(begins, ends), new, self.created({tp.topic for tp in ends}))
 
     def created(self, topics: Collection[str]) -> dict[str, str]:
         """Return the creation ids of these topics, as far as the world has them."""

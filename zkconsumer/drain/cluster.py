@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-from zkconsumer.drain.plan import ClusterLogs, LogEnds, Positions
+from zkconsumer.drain.plan import ClusterLogs, Positions
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.creations import Creations
+from zkconsumer.spark.data_loss import LogBounds
 from zkconsumer.spark.group_progress import GroupProgress, connected
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.planning import CachedLogEnds, starting_offsets
@@ -37,34 +38,26 @@ class DrainClusterSource:
                 for a new drain, whose partitions begin at the configured start.
         """
         partitions = self._reader.partitions(self._options.subscription)
-        if positions is None:
-            return self._first_logs(partitions)
         created = self.created({tp.topic for tp in partitions})
-        ends = self.ends(partitions, positions)
-        starts = {tp: ends[tp].earliest for tp in partitions if tp not in positions}
-        return ClusterLogs(ends, starts, created)
+        if positions is None:
+            logs = CachedLogEnds(self._reader, partitions)
+            committed = None if self._progress is None else self._progress.committed
+            first = starting_offsets(self._options, partitions, logs, committed)
+            return ClusterLogs(logs.bounds, first, created)
+        bounds = self.ends(partitions, positions)
+        starts = {tp: bounds.earliest[tp] for tp in partitions if tp not in positions}
+        return ClusterLogs(bounds, starts, created)
 
     def created(self, topics: Collection[str]) -> Creations:
         """Return the creation of each topic, if known; never raises."""
         return self._reader.creations(topics)
 
-    def ends(
-        self, partitions: Sequence[TopicPartition], known: Positions
-    ) -> dict[TopicPartition, LogEnds]:
+    def ends(self, partitions: Sequence[TopicPartition], known: Positions) -> LogBounds:
         """Return the start and end of each log; an end below the known one is requested again."""
         # The end first: the start of a log never passes an end that was read before.
         latest = self._reader.latest(partitions, known=known)
         earliest = self._reader.earliest(partitions)
-        return {tp: LogEnds(earliest[tp], latest[tp]) for tp in partitions}
-
-    def _first_logs(self, partitions: Sequence[TopicPartition]) -> ClusterLogs:
-        created = self.created({tp.topic for tp in partitions})
-        logs = CachedLogEnds(self._reader, partitions)
-        committed = None if self._progress is None else self._progress.committed
-        starts = starting_offsets(self._options, partitions, logs, committed)
-        bounds = logs.bounds
-        ends = {tp: LogEnds(bounds.earliest[tp], bounds.latest[tp]) for tp in partitions}
-        return ClusterLogs(ends, starts, created)
+        return LogBounds(earliest, latest)
 
 
 @contextmanager

@@ -10,15 +10,16 @@ from typing import Protocol
 
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.identity import DrainIdentity
-from zkconsumer.drain.plan import LogEnds, Positions
+from zkconsumer.drain.plan import Positions
 from zkconsumer.drain.protocols import Landing
 from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.drain.proving.proof import Difference, Differing
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import TopicPartition
+from zkconsumer.spark.data_loss import LogBounds
 
-Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, LogEnds]]
+Ends = Callable[[Sequence[TopicPartition], Positions], LogBounds]
 """Reads log starts and ends from the cluster; see ``DrainClusterSource.ends``."""
 
 

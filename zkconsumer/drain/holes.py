@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.engine import Ends
 from zkconsumer.drain.manifest import Absence
-from zkconsumer.drain.plan import LogEnds
 from zkconsumer.drain.proving.coverage import Discrepancy, Run, uncovered
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.data_loss import LogBounds
 
 NOTED = 1_000
 """The maximum number of a partition's holes to record individually; more share a range."""
@@ -57,7 +57,7 @@ def absences(
     for tp, runs in again(doubtful):
         refuse_missed(doubtful[tp], holes[tp], runs)
     logs = ends(list(doubtful), {})
-    return {tp: explain(wanted, holes[tp], logs[tp]) for tp, wanted in doubtful.items()}
+    return {tp: explain(wanted, holes[tp], logs) for tp, wanted in doubtful.items()}
 
 
 def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run]) -> None:
@@ -86,25 +86,26 @@ def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run
             )
 
 
-def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Absence, ...]:
+def explain(wanted: OffsetRange, holes: Sequence[Run], logs: LogBounds) -> tuple[Absence, ...]:
     """Return every hole with its reason.
 
     Args:
         wanted: the range.
         holes: the holes in it, sorted.
-        log: the current start and end of the log.
+        logs: the current starts and ends of logs.
 
     Raises:
         DrainError: the log ends before the range does, although it included the range once.
     """
-    if holes and holes[-1].until_offset > log.latest:
+    begin, end = logs.earliest[wanted.topic_partition], logs.latest[wanted.topic_partition]
+    if holes and holes[-1].until_offset > end:
         raise DrainError(
-            f"{wanted}: the log ends at {log.latest} now: the topic was deleted and recreated, or "
+            f"{wanted}: the log ends at {end} now: the topic was deleted and recreated, or "
             "its log truncated. Nothing was published; drain it to another path"
         )
     expired, compacted = [], []
     for hole in holes:
-        cut = min(max(hole.from_offset, log.earliest), hole.until_offset)
+        cut = min(max(hole.from_offset, begin), hole.until_offset)
         if hole.from_offset < cut:
             expired.append(Run(hole.from_offset, cut))
         if cut < hole.until_offset:

@@ -13,28 +13,22 @@ from zkconsumer.drain.fields import Fields, JsonValue, offsets_value, range_valu
 from zkconsumer.errors import DataLost, DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.creations import Creations
+from zkconsumer.spark.data_loss import LogBounds
 from zkconsumer.spark.offset_ranges import rate_limit
 
 Positions = Mapping[TopicPartition, int]
 
 
-class LogEnds(NamedTuple):
-    """The current start and end of a partition's log."""
-
-    earliest: int
-    latest: int
-
-
 class ClusterLogs(NamedTuple):
-    """The current log ends of the cluster, and the start positions of new partitions.
+    """The current logs of the cluster, and the start positions of new partitions.
 
     Attributes:
-        ends: the starts and ends of the logs that can be read now.
+        bounds: the starts and ends of the logs that can be read now.
         starts: the start positions of new partitions, at or after the log start offset.
         created: the creation of each topic, if known, which distinguishes recreated topics.
     """
 
-    ends: Mapping[TopicPartition, LogEnds]
+    bounds: LogBounds
     starts: Positions
     created: Creations = MappingProxyType({})
 
@@ -134,14 +128,14 @@ def make_plan(
     froms: dict[TopicPartition, int] = {}
     latest: dict[TopicPartition, int] = {}
     expired: list[OffsetRange] = []
-    for tp, ends in sorted(logs.ends.items()):
-        at = positions.get(tp)
-        if at is None or ends.latest < at:
+    for tp, end in sorted(logs.bounds.latest.items()):
+        at, begin = positions.get(tp), logs.bounds.earliest[tp]
+        if at is None or end < at:
             continue
-        if at < ends.earliest:
-            expired.append(OffsetRange(tp, at, ends.earliest))
-        froms[tp] = max(at, ends.earliest)
-        latest[tp] = max(froms[tp], min(ends.latest, until.get(tp, ends.latest)))
+        if at < begin:
+            expired.append(OffsetRange(tp, at, begin))
+        froms[tp] = max(at, begin)
+        latest[tp] = max(froms[tp], min(end, until.get(tp, end)))
     untils = latest if max_offsets is None else rate_limit(froms, latest, max_offsets)
     ranges = tuple(
         OffsetRange(tp, at, untils[tp]) for tp, at in froms.items() if untils.get(tp, at) > at
@@ -188,9 +182,7 @@ def refused_loss(lost: DataLost, path: str) -> DrainError:
     )
 
 
-def refuse_truncated(
-    ends: Mapping[TopicPartition, LogEnds], positions: Positions, path: str
-) -> None:
+def refuse_truncated(ends: Positions, positions: Positions, path: str) -> None:
     """Refuse logs that end before the offsets up to which they are landed.
 
     This happens for a moment after a change of leaders; if it lasts, the topic was recreated or
@@ -200,9 +192,9 @@ def refuse_truncated(
         DrainError: there are such logs; the message names them.
     """
     cut = [
-        f"{tp} ends at {log.latest}, but was landed up to {positions[tp]}"
-        for tp, log in sorted(ends.items())
-        if tp in positions and log.latest < positions[tp]
+        f"{tp} ends at {end}, but was landed up to {positions[tp]}"
+        for tp, end in sorted(ends.items())
+        if tp in positions and end < positions[tp]
     ]
     if cut:
         raise DrainError(

@@ -142,8 +142,8 @@ class DrainRunner:
         before: Creations = {} if last is None else last.created
         # Before comparing log ends, since the log of a recreated topic may be longer.
         refuse_recreated(created_again(before, logs.created), positions, self._journal.path)
-        refuse_truncated(logs.ends, positions, self._journal.path)
-        self._log_ends = {tp: ends.latest for tp, ends in logs.ends.items()}
+        refuse_truncated(logs.bounds.latest, positions, self._journal.path)
+        self._log_ends = logs.bounds.latest
         if self._settings.once:
             # A partition that appears later, or has a leader again, ends at its first known end.
             self._until = {**self._log_ends, **self._until}

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from zkconsumer.drain.checksum import Contents
 from zkconsumer.drain.holes import NOTED, absences, explain, refuse_missed
 from zkconsumer.drain.manifest import Absence
-from zkconsumer.drain.plan import LogEnds
 from zkconsumer.drain.proving.coverage import Discrepancy, Run, uncovered
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.data_loss import LogBounds
 
-WANTED = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=10, until_offset=30)
+TP = TopicPartition("t", 0)
+WANTED = OffsetRange(topic_partition=TP, from_offset=10, until_offset=30)
 
 
 @given(st.sets(st.integers(10, 29)), st.integers(0, 35))
@@ -24,7 +25,7 @@ def test_every_offset_is_present_or_in_an_explained_hole(present: set[int], begi
     holes = uncovered(Run(10, 30), [Run(offset, offset + 1) for offset in sorted(present)])
     absent = {offset for hole in holes for offset in range(*hole)}
     assert absent == set(range(10, 30)) - present
-    reported = explain(WANTED, holes, LogEnds(begin, 40))
+    reported = explain(WANTED, holes, LogBounds({TP: begin}, {TP: 40}))
     assert sum(absence.count for absence in reported) == len(absent)
     for absence in reported:
         offsets = set(range(absence.from_offset, absence.until_offset))
@@ -49,16 +50,14 @@ def test_a_second_read_that_finds_more_stops_the_batch() -> None:
 def test_a_log_that_was_truncated_meanwhile_is_an_error() -> None:
     """The range existed when it was planned, so its absence is not excused."""
     with pytest.raises(DrainError, match="the log ends at 25 now"):
-        explain(WANTED, [Run(25, 30)], LogEnds(0, 25))
+        explain(WANTED, [Run(25, 30)], LogBounds({TP: 0}, {TP: 25}))
 
 
 def test_very_many_holes_are_recorded_together() -> None:
     """The manifest stays small, and still counts the absent offsets."""
-    wanted = OffsetRange(
-        topic_partition=TopicPartition("t", 0), from_offset=0, until_offset=100_000
-    )
+    wanted = OffsetRange(topic_partition=TP, from_offset=0, until_offset=100_000)
     holes = [Run(offset, offset + 1) for offset in range(0, 100_000, 4)]
-    reported = explain(wanted, holes, LogEnds(0, 100_000))
+    reported = explain(wanted, holes, LogBounds({TP: 0}, {TP: 100_000}))
     assert len(reported) == NOTED
     assert sum(absence.count for absence in reported) == 25_000
     assert reported[0] == Absence(0, 97, 25, Discrepancy.COMPACTED)
@@ -80,8 +79,8 @@ def test_only_offsets_missing_from_both_reads_are_explained() -> None:
     def again(_doubtful: object) -> list[tuple[TopicPartition, Any]]:
         return [(tp, [Run(0, 5), Run(6, 10)])]
 
-    def ends(_wanted: object, _positions: object) -> dict[TopicPartition, LogEnds]:
-        return {tp: LogEnds(0, 10)}
+    def ends(_wanted: object, _positions: object) -> LogBounds:
+        return LogBounds({tp: 0}, {tp: 10})
 
     found = absences([whole, holey], contents, (landed, landed), ends)
     assert [(absence.from_offset, absence.until_offset) for absence in found[tp]] == [(4, 6)]

@@ -1,11 +1,12 @@
 """What a batch plan holds, and how it is made."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from zkconsumer.drain.plan import (
     BatchPlan,
     ClusterLogs,
-    LogEnds,
     Positions,
     make_plan,
     refuse_expired,
@@ -13,6 +14,7 @@ from zkconsumer.drain.plan import (
 )
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.data_loss import LogBounds
 
 A, B, C = TopicPartition("a", 0), TopicPartition("b", 0), TopicPartition("c", 7)
 
@@ -20,6 +22,16 @@ A, B, C = TopicPartition("a", 0), TopicPartition("b", 0), TopicPartition("c", 7)
 def span(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
     """Build a range."""
     return OffsetRange(topic_partition=tp, from_offset=begin, until_offset=end)
+
+
+def logs_of(
+    ends: Mapping[TopicPartition, tuple[int, int]], starts: Positions | None = None
+) -> ClusterLogs:
+    """Build what the cluster has: the start and the end of each log."""
+    bounds = LogBounds(
+        {tp: begin for tp, (begin, _) in ends.items()}, {tp: end for tp, (_, end) in ends.items()}
+    )
+    return ClusterLogs(bounds, starts or {})
 
 
 def after(positions: Positions, number: int = 1) -> BatchPlan:
@@ -34,7 +46,7 @@ def test_a_plan_continues_where_the_last_one_ended() -> None:
     """
     plan = make_plan(
         after({A: 5, B: 9}, 2),
-        ClusterLogs({A: LogEnds(0, 8), B: LogEnds(2, 9), C: LogEnds(4, 6)}, {C: 4}),
+        logs_of({A: (0, 8), B: (2, 9), C: (4, 6)}, {C: 4}),
         now_ms=1_000,
     )
     assert plan is not None
@@ -47,7 +59,7 @@ def test_a_plan_continues_where_the_last_one_ended() -> None:
 
 def test_an_empty_partition_is_remembered() -> None:
     """Its start must not move, whatever is written before the next plan."""
-    plan = make_plan(None, ClusterLogs({A: LogEnds(0, 100)}, {A: 100}), now_ms=0)
+    plan = make_plan(None, logs_of({A: (0, 100)}, {A: 100}), now_ms=0)
     assert plan is not None
     assert plan.ranges == ()
     assert plan.starts == {A: 100}
@@ -55,13 +67,13 @@ def test_an_empty_partition_is_remembered() -> None:
 
 def test_without_new_messages_or_partitions_there_is_no_plan() -> None:
     """A plan needs new messages or new partitions."""
-    logs = ClusterLogs({A: LogEnds(0, 5)}, {})
+    logs = logs_of({A: (0, 5)})
     assert make_plan(after({A: 5}), logs, now_ms=0) is None
 
 
 def test_a_plan_is_bounded() -> None:
     """A bounded batch is divided in proportion to each partition's messages; a run has an end."""
-    logs = ClusterLogs({A: LogEnds(0, 100), B: LogEnds(0, 300)}, {})
+    logs = logs_of({A: (0, 100), B: (0, 300)})
     bounded = make_plan(after({A: 0, B: 0}), logs, now_ms=0, max_offsets=40)
     assert bounded is not None
     assert bounded.ranges == (span(A, 0, 10), span(B, 0, 30))
@@ -72,7 +84,7 @@ def test_a_plan_is_bounded() -> None:
 
 def test_a_plan_records_expired_offsets() -> None:
     """Offsets between the position and the start of the log are lost, and the rest is read."""
-    plan = make_plan(after({A: 3}), ClusterLogs({A: LogEnds(10, 12)}, {}), now_ms=0)
+    plan = make_plan(after({A: 3}), logs_of({A: (10, 12)}), now_ms=0)
     assert plan is not None
     assert plan.expired == (span(A, 3, 10),)
     assert plan.ranges == (span(A, 10, 12),)
@@ -82,9 +94,9 @@ def test_a_plan_records_expired_offsets() -> None:
 
 def test_a_log_that_ends_before_the_position_is_noticed() -> None:
     """Such a partition is reported and not planned."""
-    logs = ClusterLogs({A: LogEnds(0, 4)}, {})
+    logs = logs_of({A: (0, 4)})
     with pytest.raises(DrainError, match="a-0 ends at 4, but was landed up to 9"):
-        refuse_truncated(logs.ends, {A: 9}, "/lake")
+        refuse_truncated(logs.bounds.latest, {A: 9}, "/lake")
     assert make_plan(after({A: 9}), logs, now_ms=0) is None
 
 
