@@ -31,7 +31,7 @@ from zkconsumer.offsets.topic_checked import TopicChecked, former_topic_warnings
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.cluster_reader import ClusterReader
-from zkconsumer.spark.offset_limits import AtGroupOffsets
+from zkconsumer.spark.offset_limits import NamedLimit
 from zkconsumer.spark.options import SourceOptions, Storage
 from zkconsumer.spark.zookeeper import open_zookeeper
 from zkconsumer.zk.paths import GroupPaths
@@ -212,7 +212,7 @@ def progress_of(options: SourceOptions, cluster: ClusterReader) -> GroupProgress
     Raises:
         ZkConsumerError: as ``open_progress``.
     """
-    if options.commit_offsets_to == "none" and options.starting != AtGroupOffsets():
+    if options.commit_offsets_to == "none" and options.starting != NamedLimit.GROUP:
         return None
     assert options.group_id is not None, "the options were checked"
     return open_progress(options.group_id, options.group_offsets_in, options.address, cluster)

@@ -1,7 +1,7 @@
 """Reads a query's start and end from options, and resolves them to offsets. Pure.
 
 Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
-``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``AtGroupOffsets`` is our own.
+``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``NamedLimit.GROUP`` is our own.
 
 A time stands for the first message that is not older. Brokers before 0.10.1, and logs without
 timestamps, only have the time when a segment of a log was last written to. Then a time is resolved
@@ -10,6 +10,7 @@ by segment, on the safe side: a range may start earlier, and end later, by up to
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, assert_never
 
 from zkconsumer.errors import ConfigError
@@ -24,18 +25,14 @@ Committed = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int | N
 """Returns the group's committed offset of each partition; None if it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Earliest:
+class NamedLimit(StrEnum):
+    """The same place in every log."""
+
+    EARLIEST = "earliest"
     """The log start offset."""
-
-
-@dataclass(frozen=True, slots=True)
-class Latest:
+    LATEST = "latest"
     """The log end offset."""
-
-
-@dataclass(frozen=True, slots=True)
-class AtGroupOffsets:
+    GROUP = "group"
     """The group's committed offset; the earliest offset if it has none."""
 
 
@@ -66,7 +63,7 @@ class AtTime:
         return {tp: self.times[tp] for tp in partitions}
 
 
-OffsetLimit = Earliest | Latest | AtGroupOffsets | Exact | AtTime
+OffsetLimit = NamedLimit | Exact | AtTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +124,9 @@ def read_limit(
         return AtTime(read_times(names.by_timestamp, text), latest_if_none)
     if (text := options.get(names.offsets.lower())) is None:
         return None
-    words: dict[str, OffsetLimit] = {
-        "earliest": Earliest(),
-        "latest": Latest(),
-        "group": AtGroupOffsets(),
-    }
-    word = words.get(text.strip().lower())
-    if word is not None:
-        return word
+    word = text.strip().lower()
+    if word in tuple(NamedLimit):
+        return NamedLimit(word)
     if not text.strip().startswith("{"):
         raise ConfigError(
             f"{names.offsets} is {text!r}: it must be earliest, latest"
@@ -156,18 +148,18 @@ def resolve_starting(
         limit: the limit that the options give.
         partitions: all partitions of the query.
         log: looks up offsets.
-        committed: the offsets of the group; needed for ``AtGroupOffsets`` only.
+        committed: the offsets of the group; needed for ``GROUP`` only.
 
     Raises:
         ConfigError: offsets or times are given for other partitions than these; or no message is as
             new as a time, and the strategy is ``error``.
     """
     match limit:
-        case Earliest():
+        case NamedLimit.EARLIEST:
             return log.earliest(partitions)
-        case Latest():
+        case NamedLimit.LATEST:
             return log.latest(partitions)
-        case AtGroupOffsets():
+        case NamedLimit.GROUP:
             assert committed is not None, "startingOffsets=group needs a group"
             return _where_group_stands(partitions, log, committed)
         case Exact():
@@ -191,7 +183,7 @@ def resolve_ending(
             be an end (``earliest``, ``group``).
     """
     match limit:
-        case Latest():
+        case NamedLimit.LATEST:
             return log.latest(partitions)
         case Exact():
             _check_same(ENDING.offsets, limit.offsets, partitions)
@@ -200,9 +192,8 @@ def resolve_ending(
             if not isinstance(limit.times, int):
                 _check_same(ENDING.by_timestamp, limit.times, partitions)
             return log.until_time(limit.of(partitions))
-        case Earliest() | AtGroupOffsets():
-            word = "earliest" if isinstance(limit, Earliest) else "group"
-            raise ConfigError(f"{ENDING.offsets} is {word}: no query can end there; give latest")
+        case NamedLimit.EARLIEST | NamedLimit.GROUP:
+            raise ConfigError(f"{ENDING.offsets} is {limit}: no query can end there; give latest")
         case _:
             assert_never(limit)
 

@@ -26,10 +26,8 @@ from zkconsumer.spark.offset_json import INT_MAX, LONG_MAX
 from zkconsumer.spark.offset_limits import (
     ENDING,
     STARTING,
-    AtGroupOffsets,
-    Earliest,
     Exact,
-    Latest,
+    NamedLimit,
     OffsetLimit,
     check_order,
     read_limit,
@@ -133,10 +131,10 @@ class SourceOptions:
         for name in ENDING.all:
             if name.lower() in self._given:
                 raise ConfigError(f"{name}: a streaming query has no end; leave it out")
-        return replace(self, starting=self.starting if self.starting_given else Latest())
+        return replace(self, starting=self.starting if self.starting_given else NamedLimit.LATEST)
 
     def _refuse_start_in_batch(self) -> None:
-        if self.starting == Latest():
+        if self.starting == NamedLimit.LATEST:
             raise ConfigError(
                 f"{STARTING.offsets} is latest: a batch query can't start there, since there is "
                 "nothing yet to read; give earliest, group or offsets"
@@ -150,10 +148,10 @@ class SourceOptions:
                     )
 
     def _refuse_end_in_batch(self) -> None:
-        if isinstance(self.ending, Earliest | AtGroupOffsets):
-            word = "earliest" if isinstance(self.ending, Earliest) else "group"
+        if self.ending in (NamedLimit.EARLIEST, NamedLimit.GROUP):
             raise ConfigError(
-                f"{ENDING.offsets} is {word}: a batch query can't end there; give latest or offsets"
+                f"{ENDING.offsets} is {self.ending}: a batch query can't end there; give latest or "
+                "offsets"
             )
         if isinstance(self.ending, Exact):
             for tp, offset in self.ending.offsets.items():
@@ -194,8 +192,8 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     return SourceOptions(
         address=address,
         subscription=subscription,
-        starting=Earliest() if starting is None else starting,
-        ending=Latest() if ending is None else ending,
+        starting=NamedLimit.EARLIEST if starting is None else starting,
+        ending=NamedLimit.LATEST if ending is None else ending,
         starting_given=starting is not None,
         max_offsets_per_trigger=maximum,
         min_offsets_per_trigger=minimum,
@@ -293,7 +291,7 @@ def _check_group(
         GroupPaths(group_id)
     elif target != "none":
         raise ConfigError(f"commitOffsetsTo is {target}: that needs group.id")
-    elif starting == AtGroupOffsets():
+    elif starting == NamedLimit.GROUP:
         raise ConfigError("startingOffsets is group: that needs group.id")
     if target in {"zookeeper", "both"} and address.zookeeper_connect is None:
         raise ConfigError(f"commitOffsetsTo is {target}: that needs zookeeper.connect")

@@ -8,11 +8,9 @@ import pytest
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.offset_limits import (
-    AtGroupOffsets,
     AtTime,
-    Earliest,
     Exact,
-    Latest,
+    NamedLimit,
     OffsetLimit,
     resolve_ending,
     resolve_starting,
@@ -51,9 +49,9 @@ def committed(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int 
 @pytest.mark.parametrize(
     ("limit", "offsets"),
     [
-        (Earliest(), (10, 100)),
-        (Latest(), (20, 200)),
-        (AtGroupOffsets(), (15, 100)),
+        (NamedLimit.EARLIEST, (10, 100)),
+        (NamedLimit.LATEST, (20, 200)),
+        (NamedLimit.GROUP, (15, 100)),
         (Exact({T0: 12, T1: 150}), (12, 150)),
         (Exact({T0: -2, T1: -1}), (10, 200)),
         (Exact({T0: 0, T1: 999}), (0, 999)),
@@ -71,7 +69,7 @@ def test_a_query_starts_where_its_options_say(limit: OffsetLimit, offsets: tuple
 @pytest.mark.parametrize(
     ("limit", "offsets"),
     [
-        (Latest(), (20, 200)),
+        (NamedLimit.LATEST, (20, 200)),
         (Exact({T0: 12, T1: -1}), (12, 200)),
         (AtTime(11), (12, 12)),
         (AtTime({T0: 11, T1: 12}), (12, 13)),
@@ -120,8 +118,8 @@ def test_a_start_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) 
     [
         (Exact({T0: 1}), "endingOffsets must name every .* lacks t-1: give -1 for the latest"),
         (AtTime({T1: 1}), "endingOffsetsByTimestamp must name every .* lacks t-0"),
-        (Earliest(), "endingOffsets is earliest: no query can end there"),
-        (AtGroupOffsets(), "endingOffsets is group: no query can end there"),
+        (NamedLimit.EARLIEST, "endingOffsets is earliest: no query can end there"),
+        (NamedLimit.GROUP, "endingOffsets is group: no query can end there"),
     ],
 )
 def test_an_end_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:

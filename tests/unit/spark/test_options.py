@@ -8,7 +8,7 @@ import pytest
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.spark.address import ClusterAddress
-from zkconsumer.spark.offset_limits import AtGroupOffsets, AtTime, Earliest, Exact, Latest
+from zkconsumer.spark.offset_limits import AtTime, Exact, NamedLimit
 from zkconsumer.spark.options import SourceOptions, source_options
 from zkconsumer.spark.subscription import Assigned, TopicPattern, Topics
 
@@ -52,9 +52,12 @@ def test_our_own_defaults_touch_no_group() -> None:
 def test_a_batch_reads_everything_and_a_stream_what_comes() -> None:
     """Batch and streaming queries start at different offsets by default, which options override."""
     options = source_options(BASE)
-    assert (options.for_batch().starting, options.for_batch().ending) == (Earliest(), Latest())
-    assert options.for_streaming().starting == Latest()
-    assert read(startingOffsets="earliest").for_streaming().starting == Earliest()
+    assert (options.for_batch().starting, options.for_batch().ending) == (
+        NamedLimit.EARLIEST,
+        NamedLimit.LATEST,
+    )
+    assert options.for_streaming().starting == NamedLimit.LATEST
+    assert read(startingOffsets="earliest").for_streaming().starting == NamedLimit.EARLIEST
 
 
 def test_option_names_are_read_in_any_case() -> None:
@@ -163,7 +166,7 @@ def test_a_group_has_two_names() -> None:
     """Spark's name for the group is an alias; both may be given if they agree."""
     assert read(kafka_group_id="g").group_id == "g"
     assert read(kafka_group_id="g", group_id="g").group_id == "g"
-    assert read(kafka_group_id="g", startingOffsets="GROUP").starting == AtGroupOffsets()
+    assert read(kafka_group_id="g", startingOffsets="GROUP").starting == NamedLimit.GROUP
 
 
 @pytest.mark.parametrize(
