@@ -285,7 +285,7 @@ def _check_same(
     if missing:
         raise ConfigError(
             f"{option} must name every partition that is read, and lacks {listed(missing)}"
-            f"{_hint(option)}"
+            f"{_HINTS.get(option, '')}"
         )
     spare = sorted(set(given).difference(partitions))
     if spare:
@@ -295,11 +295,7 @@ def _check_same(
         )
 
 
-def _hint(option: str) -> str:
-    match option:
-        case STARTING.offsets:
-            return ": give -2 for the earliest offset or -1 for the latest"
-        case ENDING.offsets:
-            return ": give -1 for the latest offset"
-        case _:
-            return ""
+_HINTS = {
+    STARTING.offsets: ": give -2 for the earliest offset or -1 for the latest",
+    ENDING.offsets: ": give -1 for the latest offset",
+}
