@@ -8,6 +8,7 @@ from greenlet import greenlet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.begun_drains import plans_of
 from tests.support.drain_world import Killed, World, whole
 from tests.support.shares import examples
 from zkconsumer.drain import layout
@@ -165,7 +166,7 @@ def test_messages_that_expire_between_two_runs_are_reported(points: int) -> None
     journal = BatchJournal(world.storage)
     expired = {
         offset
-        for plan in journal.plans()
+        for plan in plans_of(journal)
         for lost in plan.expired
         for offset in range(lost.from_offset, lost.until_offset)
     } | {
@@ -178,5 +179,5 @@ def test_messages_that_expire_between_two_runs_are_reported(points: int) -> None
     }
     landed = set(world.published()[T0])
     assert not landed & expired
-    start = next(iter(journal.plans())).starts[T0]
+    start = plans_of(journal)[0].starts[T0]
     assert landed | expired == set(range(start, 9)), (landed_before, before)

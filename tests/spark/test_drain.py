@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.interop.mixed_group import MixedGroup
 from tests.spark.queries import Topic, rows_of
+from tests.support.begun_drains import plans_of
 from tests.support.clusters import fresh_name
 from tests.support.drain_kills import SPARK, end_in_order
 from zkconsumer.drain import DrainReport, DrainSettings, drain
@@ -102,7 +103,7 @@ def test_a_delta_table_gets_a_batch_once(spark: SparkSession, topic: Topic, tmp_
     storage = HadoopStorage(spark, settings.path)
     journal = BatchJournal(storage)
     landing = DeltaLanding(storage, writer=Unused(), settings=settings)
-    for plan, manifest in zip(journal.plans(), journal.manifests(), strict=True):
+    for plan, manifest in zip(plans_of(journal), journal.manifests(), strict=True):
         landing.publish(plan, manifest)
     table = DeltaTable(settings.path)
     assert table.version() == 2

@@ -1,7 +1,8 @@
-"""Storages in which a drain has begun."""
+"""Storages in which a drain has begun, and their plans."""
 
 from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
+from zkconsumer.drain.plan import BatchPlan
 from zkconsumer.drain.storage import Storage
 
 DRAIN = "0123abcd"
@@ -19,3 +20,9 @@ def begin(storage: Storage, drain: str = DRAIN) -> None:
         format="iceberg",
     )
     BatchJournal(storage).begin(identity, "a")
+
+
+def plans_of(journal: BatchJournal) -> list[BatchPlan]:
+    """Read all plans, in order."""
+    last = journal.read_state().plan
+    return [] if last is None else [journal.plan(number) for number in range(1, last.number + 1)]

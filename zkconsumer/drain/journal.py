@@ -59,15 +59,12 @@ class BatchJournal:
                 "to an empty path, or a new one"
             )
 
-    def begin(self, identity: DrainIdentity, attempt: str) -> DrainIdentity:
+    def begin(self, identity: DrainIdentity, attempt: str) -> None:
         """Write the drain's identity unless there is one.
 
         Args:
             identity: the identity according to this run's settings.
             attempt: see ``probe``.
-
-        Returns:
-            The stored identity: an earlier run's, if there was one.
 
         Raises:
             ConfigError: the stored identity is another drain's, or see ``probe``.
@@ -84,7 +81,6 @@ class BatchJournal:
                     "try again"
                 )
             refuse_another(self.path, found, identity)
-        return found or identity
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -177,11 +173,6 @@ class BatchJournal:
         """Read a manifest that exists."""
         path = layout.manifest_file(number)
         return Manifest.from_bytes(self._file(path), self._known(path))
-
-    def plans(self) -> Iterator[BatchPlan]:
-        """Read all plans, in order."""
-        for number in layout.numbers_of_files(self._storage.names(layout.PLANS)):
-            yield self.plan(number)
 
     def manifests(self) -> Iterator[Manifest]:
         """Read all manifests, in order."""
