@@ -121,19 +121,15 @@ def to_line(landed: Line) -> bytes:
         "topic": landed.source.topic,
         "partition": landed.source.partition,
     }
-    if not isinstance(landed, Landed):
+    if isinstance(landed, Landed):
+        line |= {
+            "offsets": [list(run) for run in landed.runs],
+            "target_topic": landed.target.topic,
+            "target_partition": landed.target.partition,
+            "target_offset": landed.target_offset,
+        }
+    else:
         line["from" if isinstance(landed, ReadFrom) else "until"] = landed.offset
-        return _encoded(line)
-    line |= {
-        "offsets": [list(run) for run in landed.runs],
-        "target_topic": landed.target.topic,
-        "target_partition": landed.target.partition,
-        "target_offset": landed.target_offset,
-    }
-    return _encoded(line)
-
-
-def _encoded(line: dict[str, object]) -> bytes:
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 

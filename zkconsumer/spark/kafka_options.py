@@ -6,7 +6,6 @@ Source: Spark 4.2 ``KafkaSourceProvider.validateGeneralOptions``, Kafka 0.8.2.2 
 """
 
 from collections.abc import Collection, Mapping
-from typing import Literal
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
@@ -55,8 +54,6 @@ _NO_COMMIT = (
     "commitOffsetsTo"
 )
 _BYTES = "it is not supported: keys and values are bytes; use DataFrame operations to decode them"
-
-_STORAGES: tuple[Literal["zookeeper", "kafka"], ...] = ("zookeeper", "kafka")
 
 REFUSED = {
     "kafka.auto.offset.reset": _NO_RESET,
@@ -120,17 +117,6 @@ def read_range_settings(
         fail_on_data_loss=fail_on_data_loss,
         isolation=_isolation(options),
     )
-
-
-def read_offsets_storage(options: Mapping[str, str]) -> Literal["zookeeper", "kafka"] | None:
-    """Read the group's offset storage (0.8's ``offsets.storage``); None if not given.
-
-    Raises:
-        ConfigError: the value is neither of the two.
-    """
-    if (text := options.get(OFFSETS_STORAGE)) is None:
-        return None
-    return read_choice(OFFSETS_STORAGE, text, _STORAGES)
 
 
 def _isolation(options: Mapping[str, str]) -> IsolationLevel:

@@ -16,10 +16,10 @@ from zkconsumer.spark.broker_security import is_of_security
 from zkconsumer.spark.kafka_options import (
     ALIASES,
     EFFECTIVE,
+    OFFSETS_STORAGE,
     PREFIX,
     REFUSED,
     check_kafka,
-    read_offsets_storage,
     read_range_settings,
 )
 from zkconsumer.spark.offset_json import INT_MAX, LONG_MAX
@@ -274,10 +274,12 @@ def _group_offsets_in(
 ) -> Storage:
     if target != "none":
         return target
-    storage = read_offsets_storage(given)
+    usual: Storage = "kafka" if address.zookeeper_connect is None else "zookeeper"
+    choices: tuple[Storage, ...] = ("zookeeper", "kafka")
+    storage = read_choice(OFFSETS_STORAGE, given.get(OFFSETS_STORAGE, usual), choices)
     if storage == "zookeeper" and address.zookeeper_connect is None:
         raise ConfigError("kafka.offsets.storage is zookeeper: that needs zookeeper.connect")
-    return storage or ("kafka" if address.zookeeper_connect is None else "zookeeper")
+    return storage
 
 
 def _check_group(
