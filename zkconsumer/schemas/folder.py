@@ -59,11 +59,13 @@ class SchemaFolder:
             SchemaError: a file can't be read.
         """
         held: dict[str, bytes] = {}
+        size = 0
         try:
             for path in sorted(self._folder.iterdir()):
                 if path.suffix in _ENDINGS[self._kind] and path.is_file():
                     held[path.name] = self._bytes(path) or b""
-                if sum(map(len, held.values())) > _MOST_HELD_BYTES:
+                    size += len(held[path.name])
+                if size > _MOST_HELD_BYTES:
                     raise ConfigError(
                         f"--schemas: the files in {self._folder} have more than "
                         f"{_MOST_HELD_BYTES} bytes: keep only the schemas of this topic there"

@@ -17,7 +17,7 @@ from zkconsumer.drain.local.landed import LocalRows
 from zkconsumer.drain.local.local_storage import LocalStorage
 from zkconsumer.drain.local.memory import TABLE_MB, Shares
 from zkconsumer.drain.local.reading import LocalRangeRows
-from zkconsumer.drain.local.writer import FileContents, LocalWriter
+from zkconsumer.drain.local.writer import LocalWriter
 from zkconsumer.drain.protocols import Landing
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.storage import Storage
@@ -62,16 +62,14 @@ class LocalEngine:
             kept = partial(AdoptedSchemas, storage)
             decoder = row_decoder(settings.decode, "".join(settings.topics[:1]), kept)
         rows = LocalRangeRows(settings.checked(), shares, with_headers=decoder is not None)
-        contents = FileContents(file_format, decoder)
         if settings.format == "iceberg":
             from zkconsumer.drain.local.iceberg_landing import IcebergLanding  # noqa: PLC0415 - optional
             from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415
 
             table = IcebergTable(settings.table_name(), storage, settings.target_options)
-            contents = contents._replace(file_columns=table.file_columns)
-            writer = LocalWriter(rows, files, shares, ends, contents)
+            writer = LocalWriter(rows, files, ends, file_format, decoder, table.file_columns)
             return IcebergLanding(storage, lambda: files, table, writer)
-        writer = LocalWriter(rows, files, shares, ends, contents)
+        writer = LocalWriter(rows, files, ends, file_format, decoder)
         if settings.format == "delta":
             from zkconsumer.drain.landing_delta import DeltaLanding  # noqa: PLC0415 - optional
 

@@ -45,6 +45,9 @@ class LocalRangeRows:
     Args:
         options: the options of the source, without the subscription.
         with_headers: whether rows have a column ``headers``.
+
+    Attributes:
+        shares: the memory limits of reading, and of what is done with the rows.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class LocalRangeRows:
     ) -> None:
         self._options = options
         self._schema = WITH_HEADERS if with_headers else SCHEMA
-        self._shares = shares
+        self.shares = shares
         requested = options.ranges
         self._settings = replace(
             requested,
@@ -71,7 +74,7 @@ class LocalRangeRows:
         options = self._options
         most = options.max_records_per_partition or RECORDS_PER_PIECE
         total = sum(wanted.count for wanted in ranges)
-        least = options.min_partitions or min(self._shares.threads, -(-total // _LEAST_PIECE))
+        least = options.min_partitions or min(self.shares.threads, -(-total // _LEAST_PIECE))
         pieces = divide(ranges, max(least, 1), most)
         with ClusterReader.of(options) as cluster:
             leaders = cluster.leaders([piece.topic_partition for piece in pieces])
@@ -95,7 +98,7 @@ class LocalRangeRows:
             yield from in_threads(
                 job,
                 [described(number, some) for number, some in enumerate(bundled(pieces))],
-                threads=self._shares.threads,
+                threads=self.shares.threads,
                 name="drain",
             )
         finally:

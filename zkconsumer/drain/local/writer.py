@@ -3,7 +3,6 @@
 import threading
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -16,7 +15,6 @@ from zkconsumer.drain.local.data_files import DataFiles
 from zkconsumer.drain.local.dated_files import DatedFiles, FileColumns, FileNaming
 from zkconsumer.drain.local.decoded import RowDecoder
 from zkconsumer.drain.local.errors import described_by_arrow
-from zkconsumer.drain.local.memory import Shares
 from zkconsumer.drain.local.reading import LocalRangeRows, Piece
 from zkconsumer.drain.local.sums import RowSums
 from zkconsumer.drain.local.workers import Cancellation
@@ -24,38 +22,30 @@ from zkconsumer.drain.manifest import landed_parts
 from zkconsumer.drain.plan import BatchPlan
 
 
-class FileContents(NamedTuple):
-    """The format and columns of files.
+class LocalWriter:
+    """Writes files in this process. See ``RowWriter``.
 
-    Attributes:
+    Args:
         file_format: ``parquet`` or ``json``.
         decoder: adds columns, and finds dead letters; None: rows are landed unchanged.
         file_columns: returns the columns of a table's files; None if there is no table.
     """
 
-    file_format: str
-    decoder: RowDecoder | None = None
-    file_columns: FileColumns | None = None
-
-
-class LocalWriter:
-    """Writes files in this process. See ``RowWriter``."""
-
     def __init__(
         self,
         rows: LocalRangeRows,
         files: DataFiles,
-        shares: Shares,
         ends: Ends,
-        contents: FileContents,
+        file_format: str,
+        decoder: RowDecoder | None = None,
+        file_columns: FileColumns | None = None,
     ) -> None:
-        self._decoder = contents.decoder
         self._rows = rows
         self._files = files
-        self._shares = shares
         self._ends = ends
-        self._format = contents.file_format
-        self._file_columns = contents.file_columns
+        self._format = file_format
+        self._decoder = decoder
+        self._file_columns = file_columns
 
     def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """See ``RowWriter``."""
@@ -84,9 +74,9 @@ class LocalWriter:
     ) -> tuple[RowSums, RowSums, list[str]]:
         """Land a piece; return its landed rows, dead letters, and the paths of all files."""
         naming = replace(naming, topic=piece.topic, task=piece.number)
-        dated = DatedFiles(self._files, naming, self._shares)
+        dated = DatedFiles(self._files, naming, self._rows.shares)
         below = replace(naming, folder=f"{naming.folder}/{DEAD_LETTERS}", file_columns=None)
-        letters = DatedFiles(self._files, below, self._shares.halved())
+        letters = DatedFiles(self._files, below, self._rows.shares.halved())
         for rows in piece.rows():
             shared.check()
             if self._decoder is None:
