@@ -67,7 +67,7 @@ _UNBUFFERED: Final = "PYTHONUNBUFFERED"
 _LOADED_LATE: Final = (
     "cli.consume.polled",
     "connector.connector",
-    "consumer.coordinator_group",
+    "consumer.coordinator_settings",
     "consumer.kafka_consumer",
     "drain.local.launch",
     "fetch.manager",

@@ -14,9 +14,9 @@ from zkconsumer.membership.zookeeper.configured import (
     MemberContext,
     OpenZookeeperSession,
     configured_member,
+    in_new_session,
     member_context,
     new_consumer_id,
-    opened_session,
 )
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.observe import MemberName, Observer
@@ -25,7 +25,7 @@ from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.poison import DeadLetterFile, PoisonMode, PoisonPolicy
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.live_brokers import require_cluster
-from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,8 @@ def assemble(
         ConfigError: the dead-letter file can't be written; or see ``kazoo_store.connect``.
         RegistryError: see ``kazoo_store.connect``; or only other chroots hold a cluster.
     """
-    with opened_session(config, connect) as store:
+
+    def build(store: ZkStore) -> ConnectorComponents:
         require_cluster(store, config.zookeeper_connect, may_be_to_come=True)
         consumer_id = new_consumer_id(config, clock)
         name = MemberName(config.group_id, consumer_id)
@@ -105,3 +106,5 @@ def assemble(
             budget=ByteBudget(config.queued_max_bytes),
             measuring=measuring,
         )
+
+    return in_new_session(config, connect, build)

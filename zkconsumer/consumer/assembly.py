@@ -224,7 +224,7 @@ class _Wiring:
         if config.group_id is None:
             return NoGroup(session, self._view)
         # A fifth of the import, needed by groups only; loaded here, so that no poll waits for it.
-        from zkconsumer.consumer.coordinator_group import group_terms_of  # noqa: PLC0415
+        from zkconsumer.consumer.coordinator_settings import group_terms_of  # noqa: PLC0415
         from zkconsumer.membership.coordinator.assembly import build_member  # noqa: PLC0415
         from zkconsumer.membership.coordinator.polled.member import GroupMember  # noqa: PLC0415
 

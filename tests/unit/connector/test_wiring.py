@@ -102,7 +102,6 @@ def test_a_member_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         parts.context.offsets.store,
     )
     assert world.mailbox is member.control.mailbox is parts.member.control.mailbox
-    assert parts.context.config.delivery == "scala"
     parts.close(1_000)
 
 

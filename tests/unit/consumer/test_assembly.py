@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.coordinator_group import group_settings_of
+from zkconsumer.consumer.coordinator_settings import group_settings_of
 from zkconsumer.consumer.settings_of import fetch_settings_of, policy_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.core.settings import CoreFetchSettings
@@ -77,12 +77,16 @@ def test_membership_comes_from_the_configuration() -> None:
             session_timeout_ms=60_000,
             heartbeat_interval_ms=7,
             max_poll_interval_ms=8,
+            request_timeout_ms=61_000,
+            retry_backoff_ms=9,
+            retry_backoff_max_ms=10,
             partition_assignment_strategy="sticky",
         )
     )
     assert (found.strategies, found.instance_id) == (("sticky",), "one")
     assert (found.session_timeout_ms, found.heartbeat_interval_ms) == (60_000, 7)
-    assert found.max_poll_interval_ms == 8
+    assert (found.max_poll_interval_ms, found.request_timeout_ms) == (8, 61_000)
+    assert (found.retry_backoff_ms, found.retry_backoff_max_ms) == (9, 10)
 
 
 def test_security_settings_are_checked_before_connecting() -> None:

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.fetch_wiring import _fetch_settings
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.coordinator_group import group_settings_of
+from zkconsumer.consumer.coordinator_settings import group_settings_of
 from zkconsumer.consumer.settings_of import fetch_settings_of
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters

@@ -3,10 +3,9 @@
 import random
 import socket
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock
@@ -29,9 +28,10 @@ from zkconsumer.offsets.wiring import OffsetSide, wire_offsets
 from zkconsumer.scope import Mailbox
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
-from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
+
+T = TypeVar("T")
 
 
 class OpenZookeeperSession(Protocol):
@@ -76,11 +76,12 @@ class MemberContext:
     mailbox: Mailbox[Message] = field(default_factory=Mailbox)
 
 
-@contextmanager
-def opened_session(
-    config: ConsumerConfig, connect: OpenZookeeperSession = kazoo_store.connect
-) -> Iterator[ZkStore]:
-    """Open a member's session, which stays open unless the block raises: nothing else would end it.
+def in_new_session(
+    config: ConsumerConfig, connect: OpenZookeeperSession, build: Callable[[ZkStore], T]
+) -> T:
+    """Open a member's session and build on it; end it if that raises: nothing else would.
+
+    A context manager of ``contextlib`` would leave it open where a signal handler raises within.
 
     Raises:
         ConfigError, RegistryError: see ``kazoo_store.connect``.
@@ -92,7 +93,7 @@ def opened_session(
         security=config.zookeeper_security,
     )
     try:
-        yield store
+        return build(store)
     except BaseException:
         # The connection was lost again, or Ctrl-C.
         store.close(config.shutdown_timeout_ms)

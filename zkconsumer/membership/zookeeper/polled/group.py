@@ -13,9 +13,9 @@ from zkconsumer.membership.protocol import OwnershipHandler
 from zkconsumer.membership.zookeeper.configured import (
     OpenZookeeperSession,
     configured_member,
+    in_new_session,
     member_context,
     new_consumer_id,
-    opened_session,
 )
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
@@ -105,7 +105,8 @@ def open_zookeeper_group(
         ConfigError: see ``kazoo_store.connect``.
         RegistryError: ZooKeeper does not respond, or no broker is registered there.
     """
-    with opened_session(config, connect) as store:
+
+    def build(store: ZkStore) -> ZookeeperGroup:
         return ZookeeperGroup(
             config=config,
             store=store,
@@ -114,6 +115,8 @@ def open_zookeeper_group(
             clock=clock or SystemClock(),
             security=security,
         )
+
+    return in_new_session(config, connect, build)
 
 
 def rebalance_grace_ms(config: ConsumerConfig) -> int:

@@ -1,4 +1,4 @@
-"""The table of state transitions is complete."""
+"""The table of state transitions, by which tests judge a member, is complete."""
 
 from tests.support.group_world import TRANSITIONS
 from zkconsumer.membership.coordinator.core.states import MembershipState

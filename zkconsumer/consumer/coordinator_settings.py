@@ -1,6 +1,6 @@
 """Converts the settings of a ``KafkaConsumer`` into those of a member of a coordinator's group.
 
-Only consumers in such a group load this module, and the membership below it.
+Only consumers in such a group load this module.
 """
 
 from zkconsumer.consumer.config import PollConfig
