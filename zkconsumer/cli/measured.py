@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from zkconsumer.cli.cluster_arguments import Container
-from zkconsumer.metrics.consumer import MetricsServer
 from zkconsumer.metrics.families import Family
 from zkconsumer.observe import Observer
 
@@ -47,6 +46,8 @@ def serving_metrics(
     if args.metrics_port is None:
         yield
         return
+    from zkconsumer.metrics.consumer import MetricsServer  # noqa: PLC0415 - few want it
+
     with MetricsServer(args.metrics_port, families, host=args.metrics_host) as server:
         if args.metrics_port == 0:
             address = f"http://{args.metrics_host}:{server.port}/metrics"

@@ -1,220 +1,141 @@
-"""The console consumer of a coordinator group: which records it prints and commits."""
+"""The console consumer of a coordinator group: which records it yields and commits."""
 
-import argparse
-from collections.abc import Callable
-from typing import Any, cast
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import cast
 
 import pytest
 
-from tests.support.poll_callers import A, B
-from tests.support.poll_fakes import FakeParts
+from tests.support.manual_clock import ManualClock
+from zkconsumer import KafkaConsumer
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cli.consume.polled import consume_polled
-from zkconsumer.cli.consume.settings import console_settings
-from zkconsumer.cli.output import Output, OutputClosed
-from zkconsumer.cli.signals import StopSignals
-from zkconsumer.consumer import kafka_consumer
+from zkconsumer.cli.consume.polled import WrittenRecords
 from zkconsumer.consumer.arguments import topic_matcher_of
-from zkconsumer.errors import CommitFailed, OffsetCommitFailed, ZkConsumerError
-from zkconsumer.membership.protocol import RevocationKind
-from zkconsumer.metrics.consumer import ConsumerMetrics
+from zkconsumer.errors import CommitFailed, OffsetCommitFailed, Woken, ZkConsumerError
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 
-GROUP = {"group.id": "g", "bootstrap.servers": "b:9092", "auto.offset.reset": "earliest"}
+TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
+Polled = Mapping[TopicPartition, list[ConsumerRecord]]
 
 
-class Console:
-    """The command with a fake cluster.
+def records(tp: TopicPartition, *offsets: int) -> Polled:
+    """Build the result of a poll."""
+    origin = RecordOrigin(tp)
+    return {
+        tp: [consumer_record(origin, (offset, None, b"v", -1, -1), (), -1) for offset in offsets]
+    }
 
-    Attributes:
-        lines: the written lines.
-        on_line: called with each line, before it counts as written.
-        stop: the signals of the command.
-    """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, **settings: str) -> None:
-        self._settings = GROUP | {name.replace("_", "."): text for name, text in settings.items()}
-        self.fakes = FakeParts(
-            group_id="g",
-            auto_offset_reset="earliest",
-            enable_auto_commit=settings.get("enable_auto_commit") != "false",
-            auto_commit_interval_ms=int(settings.get("auto_commit_interval_ms", 5_000)),
+class ScriptedConsumer:
+    """A consumer that returns scripted polls and records commits."""
+
+    def __init__(self, *polls: Polled | Callable[[], Polled]) -> None:
+        self._polls = deque(polls)
+        self.commits: list[dict[str, int]] = []
+        self.refusals: list[Exception] = []
+        self.grace_ms: list[int] = []
+        self.woken = 0
+
+    def poll(self, *, timeout_ms: int) -> Polled:
+        """Return the next scripted poll; raise ``Woken`` after the last."""
+        self.grace_ms.append(timeout_ms)
+        if self.woken or not self._polls:
+            raise Woken("done")
+        found = self._polls.popleft()
+        return found() if callable(found) else found
+
+    def commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Record the offsets, or raise the next scripted refusal."""
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.commits.append(
+            {f"{tp}": offset_and_metadata.offset for tp, offset_and_metadata in offsets.items()}
         )
-        monkeypatch.setattr(kafka_consumer, "assemble", self._assemble)
-        self.lines: list[bytes] = []
-        self.on_line: Callable[[bytes], None] = lambda _line: None
-        self.stop = StopSignals()
-        monkeypatch.setattr(self.stop, "leave", lambda: None)
 
-    def _assemble(self, _config: object) -> Any:
-        return self.fakes.parts()
-
-    def write(self, line: bytes) -> None:
-        """See ``Output``."""
-        self.on_line(line)
-        self.lines.append(line)
-
-    def run(self, *, max_messages: int | None = None) -> None:
-        """Consume topic ``t``."""
-        args = argparse.Namespace(
-            zookeeper=None,
-            bootstrap_server=None,
-            group=None,
-            timeout_ms=None,
-            topic="t",
-            whitelist=None,
-            blacklist=None,
-            output=None,
-            property=(),
-            max_messages=max_messages,
-            from_beginning=False,
-            delete_consumer_offsets=False,
-        )
-        settings = console_settings(args, self._settings)
-        output = cast("Output", self)
-        consume_polled(settings, output, self.stop, ConsumerMetrics())
-
-    @property
-    def committed(self) -> dict[str, int]:
-        """The group's committed offsets, by partition."""
-        found = self.fakes.group.committed_offsets
-        return {f"{tp}": committed.offset for tp, committed in sorted(found.items())}
+    def wakeup(self) -> None:
+        """Let the next poll raise ``Woken``."""
+        self.woken += 1
 
 
-def test_only_written_records_are_committed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A record whose line could not be written is not, but all before it are."""
-    console = Console(monkeypatch)
-    console.fakes.engine.ends = {A: 3, B: 3}
-    console.fakes.group.assign(A, B)
-
-    def refuse(line: bytes) -> None:
-        if line == b"t-1:1\n":
-            raise OutputClosed
-
-    console.on_line = refuse
-    with pytest.raises(OutputClosed):
-        console.run()
-    written = [sum(line.startswith(f"{tp}:".encode()) for line in console.lines) for tp in (A, B)]
-    assert console.committed == {"t-0": written[0], "t-1": 1}
+def written_records(consumer: ScriptedConsumer, *, interval_ms: int | None = 0) -> WrittenRecords:
+    """Build the written records of a new pass."""
+    return WrittenRecords(
+        cast("KafkaConsumer", consumer), interval_ms=interval_ms, clock=ManualClock()
+    )
 
 
-def test_the_last_record_of_the_limit_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Although no further one was requested."""
-    console = Console(monkeypatch)
-    console.fakes.engine.ends = {A: 10}
-    console.fakes.group.assign(A)
-    console.run(max_messages=7)
-    assert console.lines == [b"t-0:%d\n" % offset for offset in range(7)]
-    assert console.committed == {"t-0": 7}
+def test_only_written_records_are_committed() -> None:
+    """The current record counts once the next is requested, or if it is said to be written."""
+    consumer = ScriptedConsumer(records(TP, 5, 6), records(OTHER, 1), records(TP, 9))
+    written = written_records(consumer)
+    messages = written.records(-1)
+    assert [next(messages).offset for _ in range(3)] == [5, 6, 1]
+    assert consumer.commits == [{"t-0": 7}]
+    written.finish(last_too=False)
+    assert consumer.commits == [{"t-0": 7}]
+    written.finish(last_too=True)
+    assert consumer.commits == [{"t-0": 7}, {"t-1": 2}]
 
 
-def test_nothing_is_committed_without_automatic_commits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With ``enable.auto.commit=false``."""
-    console = Console(monkeypatch, enable_auto_commit="false", consumer_timeout_ms="100")
-    console.fakes.engine.ends = {A: 2}
-    console.fakes.group.assign(A)
-    console.run()
-    assert (len(console.lines), console.committed) == (2, {})
+def test_nothing_is_committed_without_automatic_commits() -> None:
+    """As with ``enable.auto.commit=false``, or in a generated group."""
+    consumer = ScriptedConsumer(records(TP, 5), records(TP, 6))
+    written = written_records(consumer, interval_ms=None)
+    assert [record.offset for record in written.records(-1)] == [5, 6]
+    written.finish(last_too=True)
+    assert consumer.commits == []
 
 
-def test_a_generated_group_commits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its consumer has automatic commits switched off."""
-    console = Console(monkeypatch, consumer_timeout_ms="100")
-    configs = []
-
-    def assemble(config: Any) -> Any:
-        configs.append(config)
-        return console.fakes.parts()
-
-    monkeypatch.setattr(kafka_consumer, "assemble", assemble)
-    monkeypatch.delitem(console._settings, "group.id")
-    console.run()
-    (config,) = configs
-    assert config.group_id.startswith("console-consumer-")
-    assert not config.enable_auto_commit
-
-
-def test_reading_ends_after_a_time_without_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_ends_after_a_time_without_messages() -> None:
     """The time counts from the last message, and commits are made meanwhile."""
-    console = Console(monkeypatch, consumer_timeout_ms="100", auto_commit_interval_ms="40")
-    clock, group = console.fakes.clock, console.fakes.group
-    group.assign(A)
-    times = []
+    clock = ManualClock()
 
-    def come() -> None:
-        clock.advance(80)
-        group.response()
-        console.fakes.engine.ends = {A: 1}
-
-    def pass_40_ms() -> None:
+    def nothing() -> Polled:
         clock.advance(40)
+        return {}
 
-    console.fakes.wakeup.meanwhile = [pass_40_ms, come, pass_40_ms]
-    console.on_line = lambda _line: times.append(clock.now_ms())
-    console.run()
-    assert console.lines == [b"t-0:0\n"]
-    assert clock.now_ms() - times[0] >= 100
-    assert [{f"{tp}": at.offset for tp, at in made.items()} for made, _ in group.pending] == [
-        {"t-0": 1}
-    ]
+    consumer = ScriptedConsumer(
+        nothing, nothing, records(TP, 1), nothing, nothing, nothing, nothing
+    )
+    written = WrittenRecords(cast("KafkaConsumer", consumer), interval_ms=40, clock=clock)
+    assert [record.offset for record in written.records(100)] == [1]
+    assert consumer.grace_ms == [40] * 6
+    assert consumer.commits == [{"t-0": 2}]
 
 
-@pytest.mark.parametrize("refusal", [CommitFailed("over"), OffsetCommitFailed("g", {A: "late"})])
-def test_a_failed_commit_is_repeated(
-    monkeypatch: pytest.MonkeyPatch, refusal: ZkConsumerError
-) -> None:
+@pytest.mark.parametrize("refusal", [CommitFailed("over"), OffsetCommitFailed("g", {TP: "late"})])
+def test_a_failed_commit_is_repeated(refusal: ZkConsumerError) -> None:
     """A failed commit does not end the command."""
-    console = Console(monkeypatch, consumer_timeout_ms="100", auto_commit_interval_ms="20")
-    group = console.fakes.group
-    console.fakes.engine.ends = {A: 1}
-    group.assign(A)
-
-    def fail() -> None:
-        console.fakes.clock.advance(30)
-
-    def answer() -> None:
-        group.response(refusal)
-        console.fakes.engine.ends = {A: 2}
-
-    console.fakes.wakeup.meanwhile = [fail, answer]
-    console.run()
-    assert len(console.lines) == 2
-    assert console.committed == {"t-0": 2}
+    consumer = ScriptedConsumer(records(TP, 1), records(TP, 2))
+    consumer.refusals = [refusal]
+    written = written_records(consumer)
+    list(written.records(-1))
+    written.finish(last_too=False)
+    assert consumer.commits == [{"t-0": 3}]
 
 
-def test_revoked_partitions_are_committed_and_lost_ones_are_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_revoked_partitions_are_committed_and_lost_ones_are_not() -> None:
     """A revoked partition is committed once more, a lost one not at all."""
-    console = Console(monkeypatch, consumer_timeout_ms="100")
-    group = console.fakes.group
-    console.fakes.engine.ends = {A: 1, B: 2}
-    group.assign(A, B)
-
-    def rebalance() -> None:
-        group.revoke(A)
-        group.revoke(B, why=RevocationKind.LOST)
-
-    console.fakes.wakeup.meanwhile = [lambda: None, rebalance]
-    console.run()
-    assert len(console.lines) == 3
-    assert console.committed == {"t-0": 1}
+    consumer = ScriptedConsumer(records(TP, 1), records(OTHER, 2))
+    written = written_records(consumer, interval_ms=1000)
+    list(written.records(-1))
+    written.on_partitions_revoked([TP])
+    written.on_partitions_lost([OTHER])
+    written.finish(last_too=False)
+    assert consumer.commits == [{"t-0": 2}]
 
 
-def test_a_stop_leaves_out_the_rest_of_a_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records of the poll that were not printed are not committed."""
-    console = Console(monkeypatch)
-    console.fakes.engine.ends = {A: 3}
-    console.fakes.group.assign(A)
-
-    def stop(_line: bytes) -> None:
-        assert console.stop.wake is not None
-        console.stop.wake()
-        console.fakes.clock.advance(10)
-
-    console.on_line = stop
-    console.run()
-    assert console.lines == [b"t-0:0\n"]
-    assert console.committed == {"t-0": 1}
+def test_a_stop_leaves_out_the_rest_of_a_poll() -> None:
+    """Records of the poll that were not yielded are not committed."""
+    consumer = ScriptedConsumer(records(TP, 1, 2, 3))
+    written = written_records(consumer)
+    messages = written.records(-1)
+    assert next(messages).offset == 1
+    written.stop()
+    assert next(messages, None) is None
+    written.finish(last_too=False)
+    assert consumer.commits == [{"t-0": 2}]
 
 
 @pytest.mark.parametrize(

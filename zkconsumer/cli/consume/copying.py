@@ -30,7 +30,6 @@ class Copier:
     Attributes:
         count: the number of wholly written messages.
         cursor: the state of the message being copied.
-        message: that message; None before the first.
     """
 
     def __init__(self, formatter: Formatter, write: Callable[[bytes], None]) -> None:
@@ -38,7 +37,6 @@ class Copier:
         self._write = write
         self.count = 0
         self.cursor = CurrentMessage.WRITTEN
-        self.message: Message | None = None
 
     def pending(self) -> int | None:
         """Return the number, from 0 on, of a partly written message; None if there is none."""
@@ -48,7 +46,7 @@ class Copier:
         """Copy up to ``limit`` messages; pass on exceptions of the iterator and the output."""
         while limit is None or self.count < limit:
             self.cursor = CurrentMessage.ASKING
-            self.message = message = next(messages, None)
+            message = next(messages, None)
             if message is None:
                 return
             self.cursor = CurrentMessage.HOLDING
