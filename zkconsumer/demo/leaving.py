@@ -72,7 +72,6 @@ class Leaving(Acts):
         self._rate = lines_per_second
         self._tally = Tally()
         self._scope = ThreadScope("leaving")
-        self._processes = SupervisedProcesses()
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
         self._offsets_file = folder / "offsets.jsonl"
         self._mirror: ChildProcess | None = None
@@ -83,6 +82,7 @@ class Leaving(Acts):
             group: GroupWatch(old.zookeeper_connect, group, self._partitions)
             for group in (GROUP, MIRROR_GROUP)
         }
+        self._processes = SupervisedProcesses()
 
     def play(self) -> LeavingOutcome:
         """Play all acts; return the result.

@@ -57,7 +57,6 @@ class Story(Acts):
         """The members' names, by consumer id."""
         self._shown_ms = 0
         self._writing = ThreadScope("demo")
-        self._processes = SupervisedProcesses()
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
         cluster.create_topic(TOPIC, PARTITIONS, replication=len(cluster.brokers))
         self._watch = GroupWatch(cluster.zookeeper_connect, GROUP, self._partitions)
@@ -66,6 +65,7 @@ class Story(Acts):
             self._partitions,
             lines_per_second=lines_per_second,
         )
+        self._processes = SupervisedProcesses()
 
     def play(self) -> DeliveryAudit:
         """Play all acts; return the final audit."""

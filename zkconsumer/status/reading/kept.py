@@ -230,8 +230,14 @@ class Kept:
             _covered(known, read.groups, kind)
             for known, kind in zip(groups, GroupKind, strict=True)
         )
-        self.offsets = {**self.offsets, **_with_last_known(read.offsets, self.offsets)}
-        self._note_unmoved(read.offsets, now_ms)
+        older = {
+            name
+            for name, offsets in read.offsets.items()
+            if 0 < _seen_ms(offsets) < _seen_ms(self.offsets.get(name, {}))
+        }
+        offsets = {name: some for name, some in read.offsets.items() if name not in older}
+        self.offsets = {**self.offsets, **_with_last_known(offsets, self.offsets)}
+        self._note_unmoved(offsets, now_ms)
         others = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
         self.log_problems = others | self._take_spans(read.logs)
         form = "group {}, read again"
@@ -247,13 +253,15 @@ class Kept:
         self, logs: Mapping[TopicPartition, LogSpan | str]
     ) -> dict[TopicPartition, str]:
         """Record spans that are not older than the known ones; return why others are unknown."""
-        known = self.spans
-        self.spans = known | {
-            tp: log
-            for tp, log in logs.items()
-            if isinstance(log, LogSpan) and (tp not in known or log.at_ms >= known[tp].at_ms)
-        }
-        return {tp: log for tp, log in logs.items() if isinstance(log, str)}
+        spans = dict(self.spans)
+        problems: dict[TopicPartition, str] = {}
+        for tp, log in logs.items():
+            if isinstance(log, str):
+                problems[tp] = log
+            elif tp not in spans or log.at_ms >= spans[tp].at_ms:
+                spans[tp] = log
+        self.spans = spans
+        return problems
 
     def _note_unmoved(self, read: Collection[str], now_ms: int) -> None:
         for name in read:
@@ -372,7 +380,16 @@ def _covered(
     on_snapshot: Mapping[GroupKey, GroupStatus | None],
     kind: GroupKind,
 ) -> dict[str, GroupStatus]:
-    changed = {key.group_id: group for key, group in on_snapshot.items() if key.kind is kind}
+    changed = {
+        key.group_id: group
+        for key, group in on_snapshot.items()
+        if key.kind is kind
+        and (
+            group is None
+            or key.group_id not in known
+            or group.seen_ms >= known[key.group_id].seen_ms
+        )
+    }
     found = {**known, **changed}
     return {name: group for name, group in found.items() if group is not None}
 

@@ -4,7 +4,7 @@ Groups are read in waves of some thousand nodes, those read longest ago first. G
 incomplete at the deadline are not returned, and come first the next time.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.assignment.filtering import FilterBudget
@@ -143,7 +143,8 @@ class _Wave:
     def read(self, names: Sequence[str]) -> dict[str, GroupNodes]:
         """Return the nodes of each group."""
         self._problems = {name: [] for name in names}
-        members = self._nodes(self._below(names, "ids"))
+        ids = self._below(names, "ids")
+        members = self._nodes(ids, [path for some in ids.values() for path in some.values()])
         owners = self._owners(self._below(names, "owners"))
         # A group is complete even if its offsets can't be listed.
         not_listed = {name for name, problems in self._problems.items() if problems}
@@ -172,10 +173,12 @@ class _Wave:
             listed[name] = {child: f"{parent}/{child}" for child in found}
         return listed
 
-    def _nodes(self, paths: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Read[ZNode]]]:
-        """Return the nodes at these paths, by the same names."""
-        nodes = iter(self._batches.get([path for some in paths.values() for path in some.values()]))
-        return {at: {name: next(nodes) for name in some} for at, some in paths.items()}
+    def _nodes(
+        self, names: Mapping[str, Iterable[str]], paths: Sequence[str]
+    ) -> dict[str, dict[str, Read[ZNode]]]:
+        """Return the nodes at these paths by their names, which are in the same order."""
+        nodes = iter(self._batches.get(paths))
+        return {at: dict(zip(some, nodes, strict=False)) for at, some in names.items()}
 
     def _owners(
         self, folders: Mapping[str, Mapping[str, str]]
@@ -189,11 +192,9 @@ class _Wave:
         self, folders: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
         """Return offset nodes by group and topic, which are always read, since they change."""
-        paths = {
-            path: {child: f"{path}/{child}" for child in below}
-            for path, below in self._names(folders).items()
-        }
-        return _by_topic(folders, self._nodes(paths))
+        names = self._names(folders)
+        paths = [f"{path}/{child}" for path, below in names.items() for child in below]
+        return _by_topic(folders, self._nodes(names, paths))
 
     def _names(self, folders: Mapping[str, Mapping[str, str]]) -> dict[str, Sequence[str]]:
         group_of = {path: name for name, of_group in folders.items() for path in of_group.values()}

@@ -127,6 +127,24 @@ def test_log_ends_that_were_requested_before_a_look_are_dropped() -> None:
         assert kept.spans[T0].end == end
 
 
+def test_a_late_look_replaces_nothing_newer() -> None:
+    """What a look found before another was requested does not come back when it arrives."""
+    kept = covered()
+    take_logs(kept, LOOKED_MS + 1)
+    before = LOOKED_MS - 100
+    kept.take_group_reads(
+        SelectedGroupsRead(
+            groups={KEY: GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=before)},
+            offsets={"g": {T0: CommittedOffset(40, "kafka", before)}},
+            logs={T0: LogSpan(0, 52, before)},
+        ),
+        LOOKED_MS + 2,
+    )
+    assert kept.spans[T0].end == 55
+    assert kept.offsets["g"][T0] == CommittedOffset(50, "kafka", LOOKED_MS)
+    assert kept.zookeeper_groups["g"].seen_ms == LOOKED_MS
+
+
 def test_a_replica_that_brokers_omit_counts_as_missing_in_the_snapshot() -> None:
     """A replica that 0.9 omits, with only an error code, makes the partition under-replicated."""
     partition = PartitionStatus(
