@@ -70,6 +70,7 @@ class RecordingLedger(OffsetLedger):
         super().__init__()
         self.lines: list[Landed] = []
         self.dropped_ones: list[tuple[TopicPartition, int, str]] = []
+        self.targets_of_dropped: list[TopicPartition] = []
 
     def on_landed(self, landed: Sequence[Landed]) -> None:
         """See ``OffsetLedger``."""
@@ -82,6 +83,7 @@ class RecordingLedger(OffsetLedger):
         """See ``OffsetLedger``."""
         super().on_dropped(source, offset, target, reason)
         self.dropped_ones.append((source, offset, reason))
+        self.targets_of_dropped.append(target)
 
 
 Verdict = str | None

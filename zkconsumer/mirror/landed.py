@@ -75,13 +75,13 @@ class _Bound:
 
 
 class ReadFrom(_Bound):
-    """Records where a process begins to mirror a partition; earlier offsets are not its own."""
+    """Records the first offset of a partition that a process mirrors; no earlier one is its own."""
 
     __slots__ = ()
 
 
 class ReadUntil(_Bound):
-    """Records that a process has read a partition without a gap, up to an offset, exclusive."""
+    """Records the first offset that a process has not read of a partition, without a gap before."""
 
     __slots__ = ()
 
@@ -96,7 +96,7 @@ def runs_of(offsets: Sequence[int], gap: int = 1) -> tuple[Run, ...]:
     if offsets[-1] - start == len(offsets) - 1:
         return ((start, offsets[-1] + 1),)
     for offset in offsets[1:]:
-        if offset > before + gap:
+        if not before < offset <= before + gap:
             runs.append((start, before + 1))
             start = offset
         before = offset

@@ -130,7 +130,10 @@ class OffsetLedger:
         """Record a dropped message, which the target will never accept."""
         log.error(
             "%s: the message at offset %d is NOT mirrored, the target (%s) rejected it: %s",
-            *(source, offset, target, reason),
+            source,
+            offset,
+            target,
+            reason,
         )
         with self._lock:
             self._accounts[source].dropped += 1

@@ -76,7 +76,8 @@ class SourceOptions:
         group_offsets_in: the storage of the group's offsets for ``startingOffsets=group``.
         allow_live_group: whether to commit even if the group has live members.
         notes: texts to be logged as warnings: ignored options, and the reasons.
-        ranges: the settings for tasks that read; the driver uses some of them, too.
+        ranges: the settings for tasks that read; the driver uses their client id, time-outs,
+            isolation and ``fail_on_data_loss``.
     """
 
     address: ClusterAddress

@@ -100,6 +100,7 @@ def test_a_refused_message_is_dropped_and_the_next_ones_are_written() -> None:
         (0, "too large"),
         (2, "too large"),
     ]
+    assert set(received.targets_of_dropped) == {COPY_0}
     assert batch.positions() == {SOURCE: 4}
     assert [pair for line in received.lines for pair in line.pairs()] == [(1, 0), (3, 1)]
 

@@ -157,8 +157,10 @@ class SparkWriter:
             self._write(plan, folder)
         paths = [file.path for file in self._storage.files(folder) if has_rows(file.path)]
         dead = [path for path in paths if is_dead(path)]
-        landed = self._read(folder, paths)
-        letters = self._read(folder, dead) if dead else None
+        # Spark looks at the files at once, and another process may have moved them.
+        with described_by_spark(f"batch {plan.number}"):
+            landed = self._read(folder, paths)
+            letters = self._read(folder, dead) if dead else None
         parts = count_rows(self._rows, self._ends, plan, landed, letters)
         return WrittenRows(parts, paths)
 
