@@ -28,9 +28,9 @@ def receive_into(descriptor: int, buffer: memoryview, *, timeout_ms: int) -> int
     """Receive from a socket into a buffer, without the GIL, until it is full or nothing more comes.
 
     Returns:
-        The number of bytes, at least 1; fewer than the buffer holds if the stream has ended, at the
-        time-out, or if nothing has followed for a moment. 0: the stream has ended, or the buffer is
-        empty.
+        The number of bytes, at least 1; fewer than the buffer holds if the stream has ended, if
+        nothing has followed for a moment, or 100 ms after the first bytes. 0: the stream has ended,
+        or the buffer is empty.
 
     Raises:
         TimeoutError: nothing came in time.

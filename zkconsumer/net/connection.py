@@ -337,5 +337,5 @@ class BrokerConnection:
         if left_ms <= 0:
             raise RequestTimedOut(f"{self.broker}: no response in time")
         self._transport.set_timeout_ms(left_ms)
-        if not incoming.receive(self._transport):
+        if not incoming.receive(self._transport, self._with_descriptor):
             raise ConnectionLost(f"{self.broker}: closed the connection")

@@ -31,16 +31,24 @@ class IncomingFrame:
         """Whether the whole frame has arrived."""
         return self._filled >= self._size
 
-    def receive(self, transport: Transport) -> int:
-        """Receive the next bytes and return their number, 0 at the end of the stream."""
+    def receive(self, transport: Transport, large: HasDescriptor | None = None) -> int:
+        """Receive the next bytes.
+
+        Args:
+            transport: the transport.
+            large: the same, if native code can use it for large buffers.
+
+        Returns:
+            Their number, 0 at the end of the stream.
+        """
         if self._filled == len(self._buffer):
             assert isinstance(self._buffer, bytearray)
             self._buffer.extend(bytes(min(self._size - self._filled, len(self._buffer))))
         with memoryview(self._buffer) as view, view[self._filled :] as rest:
-            if len(rest) >= _LARGE_BYTES and isinstance(transport, HasDescriptor):
-                count = transport.receive_expected(rest)
-            else:
+            if large is None or len(rest) < _LARGE_BYTES:
                 count = transport.receive_into(rest)
+            else:
+                count = large.receive_expected(rest)
         self._filled += count
         return count
 

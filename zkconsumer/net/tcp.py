@@ -70,7 +70,7 @@ class TcpTransport:
             return self._socket.recv_into(buffer)
         from zkconsumer.native import _core  # noqa: PLC0415 - it is loaded
 
-        timeout_ms = int(timeout_s * 1000)
+        timeout_ms = round(timeout_s * 1000)
         return _core.receive_into(self._socket.fileno(), buffer, timeout_ms=timeout_ms)
 
     def _receive(self, receive: Callable[[memoryview], int], buffer: memoryview) -> int:

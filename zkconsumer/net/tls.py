@@ -191,7 +191,7 @@ class TlsTransport:
             self._receive_more(deadline_ms)
 
     def _decrypt(self, buffer: memoryview) -> int | None:
-        """Decrypt what has arrived, a record at a time; return None if no record is whole."""
+        """Decrypt what has arrived, unless some is damaged; return None if no record is whole."""
         filled = 0
         with self._mapped():
             try:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut
 from zkconsumer.net.tcp import TcpConnector, TcpTransport
 from zkconsumer.scope import ThreadScope
@@ -234,16 +235,18 @@ def test_the_end_of_the_stream_after_a_part(pair: tuple[TcpTransport, socket.soc
     assert expect(transport, 1 << 20) == b"bye"
 
 
-def test_a_connection_that_is_reset() -> None:
-    """The error names the address, and what the system said."""
+@pytest.mark.parametrize("sent_bytes", [0, 70_000])
+def test_a_connection_that_is_reset(sent_bytes: int) -> None:
+    """The error names the address, and what the system said, also after a part."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         transport = TcpConnector().connect(*server.getsockname(), timeout_ms=LONG_MS)
         accepted, _ = server.accept()
+        accepted.sendall(b"x" * sent_bytes)
         # An end without lingering is a reset.
         accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         accepted.close()
         with pytest.raises(ConnectionLost, match=f"{transport.address}: .*reset"):
-            transport.receive_expected(memoryview(bytearray(1)))
+            expect(transport, 1 << 20)
         transport.close()
 
 
@@ -265,12 +268,14 @@ def test_close_wakes_a_receive_of_what_is_expected(
     assert "closed by us" in str(error)
 
 
+@pytest.mark.parametrize("is_arriving", [False, True])
 def test_a_signal_handler_may_end_a_receive_of_what_is_expected(
-    pair: tuple[TcpTransport, socket.socket],
+    pair: tuple[TcpTransport, socket.socket], is_arriving: bool
 ) -> None:
-    """Ctrl-C ends a wait for a broker; a handler that returns does not."""
+    """Ctrl-C ends a receive at once, also while bytes arrive; a handler that returns does not."""
     transport, peer = pair
     handled: list[int] = []
+    stopping = threading.Event()
 
     class Interrupted(Exception):
         """What the handler raises, as Ctrl-C would."""
@@ -280,13 +285,23 @@ def test_a_signal_handler_may_end_a_receive_of_what_is_expected(
         if len(handled) == 2:
             raise Interrupted
 
+    def flood() -> None:
+        while is_arriving and not stopping.is_set():
+            with contextlib.suppress(OSError):
+                peer.sendall(b"x")
+
+    scope = ThreadScope("test")
+    scope.spawn("flood", flood, stop=stopping.set)
     before = signal.signal(signal.SIGALRM, handle)
     signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+    clock = SystemClock()
+    began_ms = clock.now_ms()
     try:
         with pytest.raises(Interrupted):
-            transport.receive_expected(memoryview(bytearray(1)))
+            expect(transport, 1 << 26)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    peer.sendall(b"x")
-    assert expect(transport, 1) == b"x"
+    assert clock.now_ms() - began_ms < LONG_MS // 2
+    transport.close()
+    assert scope.close(LONG_MS) == []

@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Receives until the memory is full, the stream has ended, the deadline has come, or nothing more has come
- * for a moment; waits for the first byte until the deadline (by zk_now_ms).
+/* Receives until the memory is full, the stream has ended, nothing more has come for a moment, or 100 ms have
+ * passed since the first bytes; waits for those until the deadline (by zk_now_ms).
  *
- * Returns the number of bytes; 0: the stream has ended; -1: nothing came, and errno says why, EAGAIN at
- * the deadline, EINTR for a signal. `size` must not be 0. */
+ * Returns the number of bytes; 0: the stream has ended; -1: errno says why, EAGAIN if nothing came before
+ * the deadline, EINTR if nothing came before a signal. `size` must not be 0. */
 ssize_t zk_socket_fill(int socket, uint8_t *data, size_t size, int64_t deadline_ms);
 
 #endif
