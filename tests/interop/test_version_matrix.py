@@ -29,7 +29,7 @@ from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.errors import BrokerError, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.manager import loop_class
+from zkconsumer.fetch.leader_finder import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer

@@ -21,7 +21,7 @@ from zkconsumer.connector.assembly import ConnectorComponents
 from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.leader_finder import LeaderFinder
 from zkconsumer.forking import ForkGuard
 from zkconsumer.membership.zookeeper.assembly import build_member
 from zkconsumer.membership.zookeeper.configured import MemberContext
@@ -61,19 +61,19 @@ AUTO_COMMIT_MS = 1_000
 BACKOFF_MS = 2_000
 
 
-class RecordingFetchManager(FetchManager):
-    """A fetch manager that only records what it should fetch."""
+class RecordingLeaderFinder(LeaderFinder):
+    """A leader finder that only records what it should fetch."""
 
     def __init__(self) -> None:
         self.started: list[tuple[PartitionClaim, int | None]] = []
         self.woken = 0
 
     def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
-        """See ``FetchManager``."""
+        """See ``LeaderFinder``."""
         self.started += list(claims)
 
     def wake(self) -> None:
-        """See ``FetchManager``."""
+        """See ``LeaderFinder``."""
         self.woken += 1
 
 
@@ -104,7 +104,7 @@ class ControlledMember:
         self.consumer_id = f"{GROUP}_{name}"
         self.clock = group.time
         self.store = group.server.connect()
-        self.fetching = RecordingFetchManager()
+        self.fetching = RecordingLeaderFinder()
         self.registry = GroupRegistry(self.store, GROUP)
         self.offsets = TopicChecked(
             ZookeeperOffsetStore(self.store, GROUP, guard=self.registry),

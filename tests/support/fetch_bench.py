@@ -26,9 +26,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
-from zkconsumer.fetch.leader_finder import LeaderLookup
+from zkconsumer.fetch.leader_finder import LeaderLookup, loop_class
 from zkconsumer.fetch.loop import LeaderUnusable, LoopReport
-from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection

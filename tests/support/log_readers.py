@@ -12,8 +12,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.leader_finder import loop_class
 from zkconsumer.fetch.loop import LeaderUnusable
-from zkconsumer.fetch.manager import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
 from zkconsumer.net.tcp import TcpConnector

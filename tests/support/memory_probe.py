@@ -14,8 +14,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.leader_finder import LeaderLookup
-from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.tcp import TcpConnector
@@ -35,13 +34,13 @@ def memory_bytes(name: str) -> int:
     return int(matched[1]) * 1024
 
 
-def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> FetchManager:
-    """Return a fetch manager for a cluster of one broker."""
+def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> LeaderFinder:
+    """Return a leader finder for a cluster of one broker."""
     dialer = plain_dialer(TcpConnector())
     access = LeaderLookup(
         list_brokers=lambda: [broker], read_metadata=plain_client(dialer).view_by, dial=dialer.dial
     )
-    return FetchManager(access=access, settings=settings, scope=scope, clock=SystemClock())
+    return LeaderFinder(access=access, settings=settings, scope=scope, clock=SystemClock())
 
 
 def records_in(queue: StreamQueue) -> int:

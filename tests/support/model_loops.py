@@ -60,6 +60,26 @@ class ModelLoop:
         self.report((LeaderUnusable(claim, fetch_offset, "test", jumps=jumps),))
 
 
+class ModelFinder(LeaderFinder):
+    """A leader finder without a thread, whose loops the bench makes."""
+
+    def __init__(self, bench: "LeaderFinderBench", access: LeaderLookup) -> None:
+        super().__init__(
+            access=access,
+            settings=replace(SETTINGS, leader_backoff_ms=200),
+            scope=bench.scope,
+            clock=bench.clock,
+        )
+        self._started = True
+        self._bench = bench
+
+    def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
+        """Create a model loop, and record it."""
+        loop = ModelLoop(broker, report)
+        self._bench.loops.append(loop)
+        return loop
+
+
 class LeaderFinderBench:
     """A leader finder with model loops, whose passes a test runs."""
 
@@ -81,17 +101,14 @@ class LeaderFinderBench:
         self.loops: list[ModelLoop] = []
         self.clock = ManualClock()
         self.scope = ThreadScope("bench")
-        self.finder = LeaderFinder(
-            access=LeaderLookup(
+        self.finder = ModelFinder(
+            self,
+            LeaderLookup(
                 list_brokers=lambda: self.brokers,
                 read_metadata=self.read,
                 dial=lambda broker, **_: pytest.fail(f"connected to {broker}"),
                 epoch_ends=self.epoch_ends,
             ),
-            new_loop=self.new_loop,
-            settings=replace(SETTINGS, leader_backoff_ms=200),
-            scope=self.scope,
-            clock=self.clock,
         )
 
     def read(self, brokers: Sequence[Broker], topics: Sequence[str]) -> ClusterView:
@@ -117,12 +134,6 @@ class LeaderFinderBench:
         if isinstance(self.ends, Exception):
             raise self.ends
         return self.ends
-
-    def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
-        """Create a model loop, and record it."""
-        loop = ModelLoop(broker, report)
-        self.loops.append(loop)
-        return loop
 
     def turn(self, *, waits: bool = True) -> None:
         """Run a pass of the finder, and another one for each response of a new leader."""

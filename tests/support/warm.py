@@ -70,7 +70,7 @@ _LOADED_LATE: Final = (
     "consumer.coordinator_settings",
     "consumer.kafka_consumer",
     "drain.local.launch",
-    "fetch.manager",
+    "fetch.leader_finder",
     "membership.coordinator.polled.member",
     "membership.zookeeper.polled.member",
     "metrics.scraping",

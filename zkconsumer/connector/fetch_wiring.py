@@ -6,8 +6,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.leader_finder import LeaderLookup
-from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.membership.zookeeper.configured import MemberContext
 from zkconsumer.membership.zookeeper.threads.messages import ThreadDied
@@ -23,7 +22,7 @@ _EPOCHS_MS = 3_000
 
 def wire_fetching(
     context: MemberContext, scope: ThreadScope, security: SecuritySettings
-) -> FetchManager:
+) -> LeaderFinder:
     """Create the components from the brokers' addresses to the chunk queues; start no thread.
 
     A broker that registered as 0.8 or 0.9 is sent requests of 0.8, without a search for its
@@ -45,7 +44,7 @@ def wire_fetching(
         clock=clock,
         assumed=brokers.versions_of,
     )
-    return FetchManager(
+    return LeaderFinder(
         access=_leader_lookup(config, brokers, dialer, clock),
         settings=_fetch_settings(config),
         scope=scope,

@@ -1,7 +1,9 @@
 """The thread that finds the leaders of partitions that have no fetcher, and owns the fetchers.
 
 Source: Kafka 0.8.2.2 ``ConsumerFetcherManager`` and its ``LeaderFinderThread``. Only this thread
-starts and ends fetch loops, so the map of them needs no lock.
+starts and ends fetch loops, so the map of them needs no lock. In the original a rebalance stops
+every fetcher and waits for each; here it marks claims as given up, without a wait, and the fetchers
+keep running.
 """
 
 import logging
@@ -16,6 +18,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_epochs import (
     Doubt,
     Doubts,
@@ -24,12 +27,13 @@ from zkconsumer.fetch.leader_epochs import (
     is_open,
     truncated_to,
 )
-from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopFactory
+from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial
 from zkconsumer.observe import SILENT, Observation, PositionReset
 from zkconsumer.observe import LeaderLost as LeaderLostEvent
+from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
 
@@ -86,26 +90,34 @@ class _LoopEnded:
 
 
 class LeaderFinder:
-    """Find leaders and hand partitions to the fetch loop of each."""
+    """Find leaders and hand partitions to the fetch loop of each, until they are given up.
 
-    def __init__(  # noqa: PLR0913 - each is another part of the connector
+    Args:
+        access: looks up brokers and leaders.
+        settings: fetch settings.
+        scope: owns the threads; that of the leader finder starts with the first partitions.
+        clock: for pauses.
+        on_death: called on the leader finder's thread with the error that ended it: fetching
+            stops. (A fetcher that dies gives its partitions back, and is replaced.)
+        observation: observes responses, lost leaders and resets.
+    """
+
+    def __init__(
         self,
         *,
         access: LeaderLookup,
-        new_loop: LoopFactory,
         settings: FetchSettings,
         scope: ThreadScope,
         clock: Clock,
+        on_death: Callable[[BaseException], None] | None = None,
         observation: Observation = SILENT,
-        repeats: Repeats | None = None,
     ) -> None:
         self._observation = observation
         self._access = access
-        self._new_loop = new_loop
+        self._settings = settings
         self._scope = scope
         self._clock = clock
-        self._backoff_ms = settings.leader_backoff_ms
-        self._fetcher_count = settings.fetcher_count
+        self._on_death = on_death
         # None: check for claims that were given up, and for ``stop``.
         self._mailbox: Mailbox[_Find | _LeaderEnds | _LoopEnded | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
@@ -113,18 +125,22 @@ class LeaderFinder:
         # By broker, and one of ``num.consumer.fetchers``.
         self._loops: dict[tuple[Broker, int], tuple[FetchLoop, ScopedThread]] = {}
         self._next_pass_ms = 0
+        self._started = False
         self._stopping = False
         self._was_believed = False
         self._reported: set[ChunkSink] = set()
-        self._repeats = repeats or Repeats(log, clock)
+        self._repeats = Repeats(log, clock)
 
-    def find(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
-        """Fetch these partitions from these offsets (None: by the reset policy). Thread: any."""
+    def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
+        """Fetch partitions, each from its offset (None: by the reset policy). Thread: control."""
+        if not self._started:
+            self._started = True
+            self._scope.spawn("leader-finder", self.run, stop=self.stop, on_error=self._on_death)
         for claim, fetch_offset in claims:
             self._mailbox.put(_Find(claim, fetch_offset))
 
     def wake(self) -> None:
-        """Check for claims that were given up. Thread: any."""
+        """Release claims that were given up. Never waits. Thread: any."""
         self._mailbox.put(None)
 
     def stop(self) -> None:
@@ -134,7 +150,7 @@ class LeaderFinder:
         self._mailbox.put(None)
 
     def brokers(self) -> tuple[Broker, ...]:
-        """Return the brokers that have a fetch loop, each once. Thread: any."""
+        """Return the brokers that are fetched from, each once. Thread: any."""
         return tuple(dict.fromkeys(broker for broker, _ in list(self._loops)))
 
     def run(self) -> None:
@@ -193,8 +209,8 @@ class LeaderFinder:
                 self._repeats.happened(_FINDING, text)
             if isinstance(error, AuthenticationFailed):
                 self._report_refused(error)
-                return max(self._backoff_ms, REFUSED_MS)
-            return self._backoff_ms
+                return max(self._settings.leader_backoff_ms, REFUSED_MS)
+            return self._settings.leader_backoff_ms
         self._was_believed = True
         self._repeats.works(_FINDING)
         found = [find for tp in view.leaders if (find := self._missing.pop(tp, None)) is not None]
@@ -210,7 +226,7 @@ class LeaderFinder:
         for leader, in_doubt_there in in_doubt.items():
             self._look_up_ends(leader, in_doubt_there, view)
         self._log_missing(view.errors)
-        return self._backoff_ms
+        return self._settings.leader_backoff_ms
 
     def _hand_over(self, find: _Find, view: ClusterView) -> None:
         tp = find.claim.topic_partition
@@ -304,10 +320,10 @@ class LeaderFinder:
             log.info("topic %s: still without a leader: %s", topic, reason)
 
     def _loop_for(self, tp: TopicPartition, leader: Broker) -> FetchLoop:
-        number = fetcher_number(tp, self._fetcher_count)
+        number = fetcher_number(tp, self._settings.fetcher_count)
         entry = self._loops.get((leader, number))
         if entry is None:
-            loop = self._new_loop(leader, self._loop_lost)
+            loop = self.new_loop(leader, self._loop_lost)
             ended = _LoopEnded(loop)
             thread = self._scope.spawn(
                 f"fetcher-{number}-{leader.id}",
@@ -317,6 +333,18 @@ class LeaderFinder:
             )
             entry = self._loops[leader, number] = (loop, thread)
         return entry[0]
+
+    def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
+        """Create a broker's fetch loop, of this process's engine."""
+        return loop_class()(
+            broker,
+            report,
+            settings=self._settings,
+            dial=self._access.dial,
+            observation=self._observation,
+            clock=self._clock,
+            repeats=self._repeats,
+        )
 
     def _loop_lost(self, lost: tuple[LeaderUnusable, ...]) -> None:
         """Handle a loop's report; runs on its thread."""
@@ -348,3 +376,17 @@ def fetcher_number(tp: TopicPartition, fetcher_count: int) -> int:
     mixed = (31 * string_hash(tp.topic) + tp.partition) & 0xFFFFFFFF
     signed = mixed - 2**32 if mixed >= 2**31 else mixed
     return (0 if signed == _MIN_INT else abs(signed)) % fetcher_count
+
+
+def loop_class(engine: Engine = ENGINE) -> type[PythonFetchLoop]:
+    """Return the loop class of an engine.
+
+    The native loop extends the Python loop, and runs as one if a connection has no descriptor or a
+    queue is not native.
+    """
+    if engine is Engine.PURE:
+        return PythonFetchLoop
+    # The native core may not be installed.
+    from zkconsumer.fetch.native_loop import NativeFetchLoop  # noqa: PLC0415
+
+    return NativeFetchLoop

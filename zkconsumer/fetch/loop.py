@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.model import Broker
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,5 +62,3 @@ class FetchLoop(Protocol):
 LoopReport = Callable[[tuple[LeaderUnusable, ...]], None]
 """Reports partitions whose leader must be found again; an empty tuple means that the loop has
 become idle. It must only put into a mailbox."""
-
-LoopFactory = Callable[[Broker, LoopReport], FetchLoop]

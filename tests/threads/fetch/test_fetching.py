@@ -22,7 +22,6 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.leader_finder import LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopReport
-from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.api import ApiKey
@@ -33,20 +32,13 @@ pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> LeaderFinder:
-    """Start a leader finder for the bench's brokers."""
+    """Return a leader finder for the bench's brokers, with the bench's kind of loops."""
 
-    def new_loop(broker: Broker, report: LoopReport) -> FetchLoop:
-        return bench.new_loop(broker, report, settings=settings)
+    class Finder(LeaderFinder):
+        def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
+            return bench.new_loop(broker, report, settings=settings)
 
-    finder = LeaderFinder(
-        access=bench.access,
-        new_loop=new_loop,
-        settings=settings,
-        scope=bench.scope,
-        clock=SystemClock(),
-    )
-    bench.scope.spawn("finder", finder.run, stop=finder.stop)
-    return finder
+    return Finder(access=bench.access, settings=settings, scope=bench.scope, clock=SystemClock())
 
 
 def fetcher_names() -> list[str]:
@@ -65,7 +57,7 @@ def test_a_leader_whose_log_has_the_offset_resets_nothing(
         queue = new_queue(10)
         bench.cluster.append(T0, values("a", "b", "c"))
         bench.brokers[0].script(ApiKey.FETCH, *[Fail(ErrorCode.OFFSET_OUT_OF_RANGE)] * 3)
-        start_finder(bench).find([(claim_on(queue, committed=1), 1)])
+        start_finder(bench).add([(claim_on(queue, committed=1), 1)])
         assert take_values(queue, 2) == ["b", "c"]
         assert bench.requested(ApiKey.LIST_OFFSETS) == 6
     assert not [record for record in caplog.records if "out of range" in record.getMessage()]
@@ -77,7 +69,7 @@ def test_a_leader_that_keeps_contradicting_itself_is_believed() -> None:
         queue = new_queue(10)
         bench.cluster.append(T0, values("a", "b", "c"))
         bench.brokers[0].script(ApiKey.FETCH, *[Fail(ErrorCode.OFFSET_OUT_OF_RANGE)] * 4)
-        start_finder(bench).find([(claim_on(queue, committed=1), 1)])
+        start_finder(bench).add([(claim_on(queue, committed=1), 1)])
         assert take_values(queue, 3) == ["a", "b", "c"]
 
 
@@ -89,7 +81,7 @@ def test_a_broker_gets_only_requests_that_0_8_knows() -> None:
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a"))
         queue = new_queue(10)
-        start_finder(bench).find([(claim_on(queue), None)])
+        start_finder(bench).add([(claim_on(queue), None)])
         assert take_values(queue, 1) == ["a"]
         received = list(bench.brokers[0].requests)
         asked_first = [(ApiKey.METADATA, 0), (ApiKey.LIST_OFFSETS, 0), (ApiKey.FETCH, 1)]
@@ -111,7 +103,7 @@ def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:
         bench.cluster.append(T0, values("a"))
         bench.cluster.append(T1, values("b"))
         finder = start_finder(bench)
-        finder.find([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
+        finder.add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
         assert sorted(take_values(queue, 2)) == ["a", "b"]
         assert fetcher_names() == ["bench/fetcher-0-0", "bench/fetcher-0-1"]
 
@@ -121,7 +113,7 @@ def test_several_fetchers_share_a_brokers_partitions() -> None:
     with FetchBench(partitions=3) as bench:
         queue = new_queue(10)
         finder = start_finder(bench, replace(SETTINGS, fetcher_count=3))
-        finder.find([(claim_on(queue, TopicPartition("t", p)), 0) for p in range(3)])
+        finder.add([(claim_on(queue, TopicPartition("t", p)), 0) for p in range(3)])
         names = [f"bench/fetcher-{number}-0" for number in range(3)]
         wait_for(lambda: fetcher_names() == names, "three fetchers")
 
@@ -131,7 +123,7 @@ def test_a_moved_leader_is_followed_without_loss_and_its_old_fetcher_ends() -> N
     with FetchBench(broker_count=2, partitions=1) as bench:
         queue = new_queue(100)
         finder = start_finder(bench)
-        finder.find([(claim_on(queue), 0)])
+        finder.add([(claim_on(queue), 0)])
         bench.cluster.append(T0, values("a", "b"))
         delivered = take_values(queue, 2)
         bench.cluster.move_leader(T0, 1)
@@ -147,7 +139,7 @@ def test_a_fetcher_whose_partitions_were_all_given_up_ends() -> None:
         queue = new_queue(10)
         finder = start_finder(bench)
         claims = [claim_on(queue, T0), claim_on(queue, T1)]
-        finder.find([(claim, 0) for claim in claims])
+        finder.add([(claim, 0) for claim in claims])
         wait_for(lambda: fetcher_names() == ["bench/fetcher-0-0"], "the fetcher")
         claims[0].active = False
         finder.wake()
@@ -163,7 +155,7 @@ def test_a_broker_that_restarts_is_read_again() -> None:
     with FetchBench(partitions=1) as bench:
         queue = new_queue(100)
         finder = start_finder(bench)
-        finder.find([(claim_on(queue), 0)])
+        finder.add([(claim_on(queue), 0)])
         bench.cluster.append(T0, values("a"))
         delivered = take_values(queue, 1)
         bench.brokers[0].stop()
@@ -182,7 +174,7 @@ def test_a_partition_without_a_leader_is_looked_up_until_it_has_one(
         bench.cluster.move_leader(T0, None)
         bench.cluster.append(T0, values("a"))
         finder = start_finder(bench)
-        finder.find([(claim_on(queue), 0)])
+        finder.add([(claim_on(queue), 0)])
         wait_for(lambda: bench.requested(ApiKey.METADATA) >= 3, "three questions")
         bench.cluster.move_leader(T0, 0)
         assert take_values(queue, 1) == ["a"]
@@ -195,7 +187,7 @@ def test_an_unknown_topic_is_named_with_its_error(caplog: pytest.LogCaptureFixtu
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
         finder = start_finder(bench)
-        finder.find([(claim_on(queue, TopicPartition("none", 0)), 0), (claim_on(queue), 0)])
+        finder.add([(claim_on(queue, TopicPartition("none", 0)), 0), (claim_on(queue), 0)])
         assert take_values(queue, 1) == ["a"]
         wait_for(lambda: "topic none" in caplog.text, "the log line")
     assert "UNKNOWN_TOPIC_OR_PARTITION" in caplog.text
@@ -206,28 +198,28 @@ def test_stopping_ends_every_fetcher() -> None:
     with FetchBench(broker_count=2) as bench:
         queue = new_queue(10)
         finder = start_finder(bench)
-        finder.find([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
+        finder.add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
         wait_for(lambda: len(fetcher_names()) == 2, "both fetchers")
         assert bench.scope.close(2_000) == []
         assert fetcher_names() == []
 
 
-def test_a_manager_starts_its_finder_with_the_first_partitions() -> None:
-    """There is no thread before, and one finder later; a given-up claim takes effect at once."""
+def test_a_leader_finder_starts_with_the_first_partitions() -> None:
+    """There is no thread before, and one later; a given-up claim takes effect at once."""
     with FetchBench() as bench:
         queue = new_queue(10)
-        manager = FetchManager(
+        finder = LeaderFinder(
             access=bench.access, settings=SETTINGS, scope=bench.scope, clock=SystemClock()
         )
-        manager.wake()
+        finder.wake()
         assert not [name for name in thread_names() if name.startswith("bench/")]
         bench.cluster.append(T0, values("a"))
         claim = claim_on(queue)
-        manager.add([(claim, 0)])
-        manager.add([(claim_on(queue, T1), 0)])
+        finder.add([(claim, 0)])
+        finder.add([(claim_on(queue, T1), 0)])
         assert take_values(queue, 1) == ["a"]
         claim.active = False
-        manager.wake()
+        finder.wake()
         bench.cluster.append(T0, values("never"))
         bench.cluster.append(T1, values("b"))
         assert take_values(queue, 1) == ["b"]

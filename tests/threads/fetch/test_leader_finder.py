@@ -27,8 +27,8 @@ def test_a_stale_find_does_not_replace_a_newer_one() -> None:
     bench = LeaderFinderBench()
     old, new = claim_on(ChunkQueue(1)), claim_on(ChunkQueue(1))
     old.active = False
-    bench.finder.find([(new, 7)])
-    bench.finder.find([(old, 3)])
+    bench.finder.add([(new, 7)])
+    bench.finder.add([(old, 3)])
     bench.turn()
     (loop,) = bench.loops
     assert loop.given == [(new, 7)]
@@ -42,7 +42,7 @@ def test_without_partitions_no_metadata_is_requested() -> None:
     bench.turn()
     claim = claim_on(ChunkQueue(1))
     claim.active = False
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     assert bench.requested == []
 
@@ -51,7 +51,7 @@ def test_a_backoff_lies_between_two_lookups() -> None:
     """It takes ``refresh.leader.backoff.ms``, however often the finder is woken."""
     bench = LeaderFinderBench()
     bench.leaders = {}
-    bench.finder.find([(claim_on(ChunkQueue(1)), 0)])
+    bench.finder.add([(claim_on(ChunkQueue(1)), 0)])
     bench.turn()
     bench.finder.wake()
     bench.turn()
@@ -73,7 +73,7 @@ def test_a_failed_lookup_keeps_the_partitions_for_the_next(
     bench = LeaderFinderBench()
     bench.away = error
     claim = claim_on(ChunkQueue(1))
-    bench.finder.find([(claim, 5)])
+    bench.finder.add([(claim, 5)])
     bench.turn()
     assert str(error) in caplog.text
     bench.away = None
@@ -89,7 +89,7 @@ def test_streams_get_a_failed_authentication_once(
     """They would wait in vain. Retries are rare, as they could lock the user out."""
     bench, sink, other = LeaderFinderBench(), ListSink(), ListSink()
     bench.away = SaslAuthenticationFailedError("wrong password")
-    bench.finder.find([(claim_of(T0, sink=sink), 0), (claim_of(T1, sink=sink), 0)])
+    bench.finder.add([(claim_of(T0, sink=sink), 0), (claim_of(T1, sink=sink), 0)])
     bench.turn()
     assert sink.failures == [bench.away]
     assert "wrong password" in caplog.text
@@ -97,7 +97,7 @@ def test_streams_get_a_failed_authentication_once(
     bench.turn()
     assert len(bench.requested) == 1
     bench.clock.advance(1)
-    bench.finder.find([(claim_of(T1, sink=other), 0)])
+    bench.finder.add([(claim_of(T1, sink=other), 0)])
     bench.turn()
     assert len(bench.requested) == 2
     assert (len(sink.failures), other.failures) == (1, [bench.away])
@@ -114,7 +114,7 @@ def test_after_a_success_a_failed_authentication_is_only_retried(
     """A broker that has just started may not know users so far; others are read meanwhile."""
     bench, sink = LeaderFinderBench(), ListSink()
     claim = claim_of(T0, sink=sink)
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     bench.away = SaslAuthenticationFailedError("not known yet")
     bench.loops[0].lose(claim, 3)
@@ -134,7 +134,7 @@ def read_to_150(sink: ListSink) -> tuple[LeaderFinderBench, PartitionClaim]:
     """Read one partition from broker 1 in epoch 4, and another one in no known epoch."""
     bench, claim = LeaderFinderBench(), claim_of(T0, sink=sink)
     bench.epochs = {T0: 4}
-    bench.finder.find([(claim, 0), (claim_of(T1, sink=sink), 0)])
+    bench.finder.add([(claim, 0), (claim_of(T1, sink=sink), 0)])
     bench.turn()
     return bench, claim
 
@@ -237,7 +237,7 @@ def test_a_leader_that_hangs_blocks_no_other_partition() -> None:
     """Partitions with the same leader as before, or with another new one, are read."""
     bench, claims = LeaderFinderBench(), [claim_of(tp, sink=ListSink()) for tp in (T0, T1, OTHER)]
     bench.leaders, bench.epochs = {T0: 1, T1: 1, OTHER: 1}, {T0: 4, T1: 4}
-    bench.finder.find([(claim, 0) for claim in claims])
+    bench.finder.add([(claim, 0) for claim in claims])
     bench.turn()
     may_answer = threading.Event()
 
@@ -310,7 +310,7 @@ def test_a_topic_that_was_created_again_was_not_truncated() -> None:
     """Its epochs start again, and are not comparable with former ones."""
     bench, claim = LeaderFinderBench(), claim_of(T0, sink=ListSink())
     bench.epochs, bench.topic_ids = {T0: 4}, {T0.topic: b"1" * 16}
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     bench.topic_ids = {T0.topic: b"2" * 16}
     bench.ends = {T0: EpochEnd(4, 100)}
@@ -342,7 +342,7 @@ def test_truncations_of_other_partitions_are_not_lost_with_one() -> None:
     """One response covers all partitions of a leader, also if one was given up meanwhile."""
     bench, claims = LeaderFinderBench(), [claim_of(tp, sink=ListSink()) for tp in (T0, T1)]
     bench.epochs = {T0: 4, T1: 4}
-    bench.finder.find([(claim, 0) for claim in claims])
+    bench.finder.add([(claim, 0) for claim in claims])
     bench.turn()
     bench.ends = {T0: EpochEnd(4, 100), T1: EpochEnd(4, 120)}
     bench.on_doubts = lambda: setattr(claims[0], "active", False)
@@ -362,7 +362,7 @@ def test_a_new_claim_does_not_inherit_the_leader_epoch() -> None:
     claim.active = False
     other = claim_of(T0, sink=ListSink())
     bench.leaders, bench.epochs = {T0: 2, T1: 1}, {T0: 5}
-    bench.finder.find([(other, 150)])
+    bench.finder.add([(other, 150)])
     bench.clock.advance(200)
     bench.turn()
     assert bench.doubts == []
@@ -375,7 +375,7 @@ def test_a_partition_given_up_while_it_is_looked_for_is_forgotten() -> None:
     bench = LeaderFinderBench()
     bench.leaders = {}
     claim = claim_on(ChunkQueue(1))
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     claim.active = False
     bench.finder.wake()
@@ -388,7 +388,7 @@ def test_a_partition_that_was_given_back_continues_at_its_position() -> None:
     """The fetcher that has no partition left is stopped."""
     bench = LeaderFinderBench()
     claim = claim_on(ChunkQueue(1))
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     bench.leaders[T0] = 2
     bench.clock.advance(200)
@@ -405,7 +405,7 @@ def test_a_lost_partition_that_was_given_up_meanwhile_is_not_looked_for() -> Non
     """It has another owner by now."""
     bench = LeaderFinderBench()
     claim = claim_on(ChunkQueue(1))
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     claim.active = False
     bench.loops[0].lose(claim, 41)
@@ -420,7 +420,7 @@ def test_a_broker_under_a_new_address_gets_a_new_fetcher() -> None:
     """The same id at another port is another broker."""
     bench = LeaderFinderBench()
     claim = claim_on(ChunkQueue(1))
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     bench.brokers = (Broker(1, "one", 9999),)
     bench.leaders = {T0: 1}
@@ -435,13 +435,13 @@ def test_a_dead_fetcher_is_replaced() -> None:
     """The next partition of its broker gets a new fetcher."""
     bench = LeaderFinderBench()
     first_claim, second_claim = claim_on(ChunkQueue(1), T0), claim_on(ChunkQueue(1), T1)
-    bench.finder.find([(first_claim, 0)])
+    bench.finder.add([(first_claim, 0)])
     bench.turn()
     bench.loops[0].dies.set()
     wait_for(lambda: "bench/fetcher-0-1" not in thread_names(), "the death of the fetcher")
     bench.loops[0].lose(first_claim, 5)
     bench.clock.advance(200)
-    bench.finder.find([(second_claim, 0)])
+    bench.finder.add([(second_claim, 0)])
     bench.turn()
     assert [loop.given for loop in bench.loops] == [[], [(first_claim, 5), (second_claim, 0)]]
     bench.end()
@@ -451,7 +451,7 @@ def test_the_late_death_of_a_fetcher_does_not_hit_its_successor() -> None:
     """It was closed as idle and replaced, and only then does it die."""
     bench = LeaderFinderBench()
     claim = claim_on(ChunkQueue(1))
-    bench.finder.find([(claim, 0)])
+    bench.finder.add([(claim, 0)])
     bench.turn()
     for leader in (2, 1):  # away, so that the first one is closed, and back again
         bench.leaders[T0] = leader
@@ -463,7 +463,7 @@ def test_the_late_death_of_a_fetcher_does_not_hit_its_successor() -> None:
     bench.finder._mailbox.put(_LoopEnded(first))
     bench.leaders[T1] = 1
     bench.clock.advance(200)
-    bench.finder.find([(claim_on(ChunkQueue(1), T1), 0)])
+    bench.finder.add([(claim_on(ChunkQueue(1), T1), 0)])
     bench.turn()
     assert len(bench.loops) == 3
     assert len(third.given) == 2
@@ -473,7 +473,7 @@ def test_the_late_death_of_a_fetcher_does_not_hit_its_successor() -> None:
 def test_fetchers_are_woken_to_drop_given_up_partitions() -> None:
     """Every wake of the finder reaches every fetcher."""
     bench = LeaderFinderBench()
-    bench.finder.find([(claim_on(ChunkQueue(1)), 0)])
+    bench.finder.add([(claim_on(ChunkQueue(1)), 0)])
     bench.turn()
     before = bench.loops[0].woken
     bench.finder.wake()

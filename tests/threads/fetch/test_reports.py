@@ -16,7 +16,7 @@ from tests.support.fetch_bench import (
     wait_for,
 )
 from zkconsumer.clock import SystemClock
-from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.leader_finder import LeaderFinder
 from zkconsumer.observe import Event, Fetched, LeaderLost, MemberName, Observation, PositionReset
 from zkconsumer.streams.budget import ByteBudget
 
@@ -45,9 +45,9 @@ class EventLog:
         return [event.records for event in list(self.events) if isinstance(event, Fetched)]
 
 
-def fetching(bench: FetchBench, notes: EventLog) -> FetchManager:
-    """A fetch manager with this observer."""
-    return FetchManager(
+def fetching(bench: FetchBench, notes: EventLog) -> LeaderFinder:
+    """A leader finder with this observer."""
+    return LeaderFinder(
         access=bench.access,
         settings=dataclasses.replace(SETTINGS, max_wait_ms=5),
         scope=bench.scope,

@@ -18,7 +18,7 @@ from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.errors import ConfigError, PartitionFailed
 from zkconsumer.fetch.claim import Poison
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.leader_finder import LeaderFinder
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.membership.zookeeper import configured
 from zkconsumer.membership.zookeeper.assembly import (
@@ -135,11 +135,11 @@ def test_fetchers_get_their_settings(
     """All fetch settings, above all where a group without offsets starts, reach the fetchers."""
     seen: list[Any] = []
 
-    def recording(**parts: Any) -> FetchManager:
+    def recording(**parts: Any) -> LeaderFinder:
         seen.append(parts["settings"])
-        return FetchManager(**parts)
+        return LeaderFinder(**parts)
 
-    monkeypatch.setattr(fetch_wiring, "FetchManager", recording)
+    monkeypatch.setattr(fetch_wiring, "LeaderFinder", recording)
     assembled(
         auto_offset_reset=reset,
         fetch_message_max_bytes=10_001,
@@ -195,12 +195,12 @@ def test_brokers_are_addressed_at_the_listener_of_the_security_protocol(
         seen.append(parts["security"])
         return BrokerDialer(*args, **parts)
 
-    def managing(**parts: Any) -> FetchManager:
+    def managing(**parts: Any) -> LeaderFinder:
         seen.append(parts["access"].list_brokers())
-        return FetchManager(**parts)
+        return LeaderFinder(**parts)
 
     monkeypatch.setattr(fetch_wiring, "BrokerDialer", dialer)
-    monkeypatch.setattr(fetch_wiring, "FetchManager", managing)
+    monkeypatch.setattr(fetch_wiring, "LeaderFinder", managing)
     assembled(server).close(1_000)
     assembled(server, security=wanted).close(1_000)
     plain = (Broker(1, "plain", 9092), Broker(2, "old", 9092))
@@ -242,15 +242,15 @@ def test_a_lookup_of_epoch_ends_takes_three_seconds_at_most(
     """A leader has three seconds to report the end of an epoch, less with ``socket.timeout.ms``."""
     requested: list[tuple[object, int]] = []
 
-    def managing(**parts: Any) -> FetchManager:
+    def managing(**parts: Any) -> LeaderFinder:
         parts["access"].epoch_ends({T0: 3})
-        return FetchManager(**parts)
+        return LeaderFinder(**parts)
 
     def epoch_ends(_self: ClusterClient, doubts: object, *, timeout_ms: int) -> None:
         requested.append((doubts, timeout_ms))
 
     monkeypatch.setattr(ClusterClient, "epoch_ends", epoch_ends)
-    monkeypatch.setattr(fetch_wiring, "FetchManager", managing)
+    monkeypatch.setattr(fetch_wiring, "LeaderFinder", managing)
     assembled(socket_timeout_ms=socket_timeout_ms).close(1_000)
     assert requested == [({T0: 3}, epochs_ms)]
 

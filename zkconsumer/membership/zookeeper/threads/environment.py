@@ -18,7 +18,7 @@ from zkconsumer.zk.store import ZkStore
 
 
 class Fetching(Protocol):
-    """Fetches the claimed partitions into their queues (``FetchManager``)."""
+    """Fetches the claimed partitions into their queues (``LeaderFinder``)."""
 
     def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
         """Fetch these claims, each from its offset (None: from that of the reset policy)."""

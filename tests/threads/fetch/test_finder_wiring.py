@@ -1,4 +1,4 @@
-"""The fetch manager reports the death of its leader finder, and wires its loops."""
+"""The leader finder reports its own death, and wires its loops."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from tests.support.chunks import T0
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, wait_for
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.fetcher import PythonFetchLoop
-from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.leader_finder import LeaderFinder
 from zkconsumer.model import Broker
 from zkconsumer.observe import MemberName, Observation
 from zkconsumer.scope import ThreadScope
@@ -21,16 +21,16 @@ def test_the_death_of_the_leader_finder_is_reported() -> None:
     def broken() -> list[Broker]:
         raise ZeroDivisionError("a bug")
 
-    scope, received = ThreadScope("manager"), list[BaseException]()
+    scope, received = ThreadScope("finder"), list[BaseException]()
     with FetchBench() as bench:
-        manager = FetchManager(
+        finder = LeaderFinder(
             access=replace(bench.access, list_brokers=broken),
             settings=SETTINGS,
             scope=scope,
             clock=SystemClock(),
             on_death=received.append,
         )
-        manager.add([(claim_on(ChunkQueue(10), T0), 0)])
+        finder.add([(claim_on(ChunkQueue(10), T0), 0)])
         wait_for(lambda: bool(received), "word of the death")
     assert isinstance(received[0], ZeroDivisionError)
     assert scope.close(2_000) == []
@@ -44,17 +44,17 @@ def test_loops_get_the_clock_of_the_connector(monkeypatch: pytest.MonkeyPatch) -
         made.append(parts)
         return PythonFetchLoop(*args, **parts)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("zkconsumer.fetch.manager.loop_class", lambda: note_loop)
-    scope, observation = ThreadScope("manager"), Observation(MemberName("g", "g_a"), ())
+    monkeypatch.setattr("zkconsumer.fetch.leader_finder.loop_class", lambda: note_loop)
+    scope, observation = ThreadScope("finder"), Observation(MemberName("g", "g_a"), ())
     with FetchBench() as bench:
-        manager = FetchManager(
+        finder = LeaderFinder(
             access=bench.access,
             settings=SETTINGS,
             scope=scope,
             clock=clock,
             observation=observation,
         )
-        manager.add([(claim_on(ChunkQueue(10), T0), 0)])
+        finder.add([(claim_on(ChunkQueue(10), T0), 0)])
         wait_for(lambda: bool(made), "a loop")
         assert scope.close(2_000) == []
     [parts] = made
