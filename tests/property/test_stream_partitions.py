@@ -20,7 +20,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import EARLIEST, LogEdge
 from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome
+from zkconsumer.fetch.stream_partitions import OffsetReset, Outcome
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
@@ -242,9 +242,9 @@ class Simulation:
         for outcome in outcomes:
             reader = self.readers[self.partition_of(outcome)]
             match outcome:
-                case Deliver(chunk):
-                    assert chunk.claim.active
-                    self.offer(chunk)
+                case Chunk():
+                    assert outcome.claim.active
+                    self.offer(outcome)
                 case OffsetReset(claim, _):
                     assert claim is reader.claim
                     reader.may_jump = True
@@ -263,8 +263,7 @@ class Simulation:
     @staticmethod
     def partition_of(outcome: Outcome) -> TopicPartition:
         """Return the partition of an outcome."""
-        claim = outcome.chunk.claim if isinstance(outcome, Deliver) else outcome.claim
-        return claim.topic_partition
+        return outcome.claim.topic_partition
 
 
 def requested_offsets(request: ListOffsetsRequest) -> list[tuple[TopicPartition, int]]:

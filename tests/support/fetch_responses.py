@@ -6,7 +6,7 @@ from tests.support.altered_messages import altered
 from tests.support.manual_fetcher import ManualFetcher
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.loop import LeaderUnusable
-from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome
+from zkconsumer.fetch.stream_partitions import OffsetReset, Outcome
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -87,13 +87,13 @@ def receive(
         for claim in claims:
             chunk = fetcher.piece(claim, sys.maxsize)
             if chunk is not None:
-                outcomes.append(Deliver(chunk))
+                outcomes.append(chunk)
     return tuple(outcomes)
 
 
 def chunks_in(outcomes: tuple[Outcome, ...]) -> list[Chunk]:
     """Return the chunks to deliver."""
-    return [outcome.chunk for outcome in outcomes if isinstance(outcome, Deliver)]
+    return [outcome for outcome in outcomes if isinstance(outcome, Chunk)]
 
 
 def lost_partitions(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | None]]:

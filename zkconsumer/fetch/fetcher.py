@@ -25,7 +25,7 @@ from zkconsumer.fetch.core.shared_state import ResponseCounts, SharedFetchState
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
 from zkconsumer.fetch.loop import LeaderUnusable, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome, StreamPartitions
+from zkconsumer.fetch.stream_partitions import OffsetReset, Outcome, StreamPartitions
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
@@ -33,12 +33,12 @@ from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME
-from zkconsumer.wire.versions import OLDEST, version_for
+from zkconsumer.wire.versions import KNOWN_VERSIONS, OLDEST
 
 log = logging.getLogger(__name__)
 
-_OLD_FETCH = version_for(ApiKey.FETCH, OLDEST)
-_OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
+_OLD_FETCH = KNOWN_VERSIONS[OLDEST][ApiKey.FETCH].last
+_OLD_LIST_OFFSETS = KNOWN_VERSIONS[OLDEST][ApiKey.LIST_OFFSETS].last
 """Later versions also return one offset, but in another format."""
 
 _CAPACITY_CHECK_MS = 1_000
@@ -351,8 +351,8 @@ class PythonFetchLoop:
     def _act(self, outcomes: Iterable[Outcome]) -> None:
         for outcome in outcomes:
             match outcome:
-                case Deliver(chunk):
-                    self._offer(chunk)
+                case Chunk():
+                    self._offer(outcome)
                 case LeaderUnusable():
                     self._give_back((outcome,))
                 case OffsetReset(claim, offset):

@@ -44,13 +44,6 @@ _LEFT_OUT = TimedOffset(NO_OFFSET)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Deliver:
-    """Put this chunk into its claim's queue."""
-
-    chunk: Chunk
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class OffsetReset:
     """Report that the log lacks the requested offset, so that ``auto.offset.reset`` applies."""
 
@@ -58,7 +51,8 @@ class OffsetReset:
     out_of_range: int
 
 
-Outcome = Deliver | LeaderUnusable | OffsetReset
+Outcome = Chunk | LeaderUnusable | OffsetReset
+"""What its fetcher must do: put a chunk into its claim's queue, or report."""
 
 
 class StreamPartitions:
@@ -272,7 +266,7 @@ class StreamPartitions:
             if is_reported_only(trouble.error):
                 outcomes += self._give_back({tp: f"Fetch: {trouble.error}"})
             else:
-                outcomes.append(Deliver(self._refused(part, trouble)))
+                outcomes.append(self._refused(part, trouble))
         return outcomes
 
     # --- starts ---------------------------------------------------------------------------
@@ -338,7 +332,7 @@ class StreamPartitions:
             if claim.consumed_offset is None:
                 claim.consumed_offset = offset
             else:
-                yield Deliver(jump_to(claim, offset))
+                yield jump_to(claim, offset)
 
     # --- parts ----------------------------------------------------------------------------
 

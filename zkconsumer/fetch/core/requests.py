@@ -5,7 +5,7 @@ from typing import Final
 
 from zkconsumer.fetch.core.incremental import SessionStep, without_session
 from zkconsumer.fetch.core.settings import CoreFetchSettings
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import TopicPartition, numbers_by_topic
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
     FetchPartition,
@@ -115,10 +115,7 @@ def left_out(
 
 
 def _forgotten(step: SessionStep) -> tuple[ForgottenTopic, ...]:
-    by_topic: dict[str, list[int]] = {}
-    for topic, partition in step.forget:
-        by_topic.setdefault(topic, []).append(partition)
     return tuple(
         ForgottenTopic(topic=topic, topic_id=step.topic_id(topic), partitions=tuple(ids))
-        for topic, ids in by_topic.items()
+        for topic, ids in numbers_by_topic(step.forget).items()
     )
