@@ -12,7 +12,7 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.engine import decode_fetched
 from zkconsumer.records.rows import Headers
 
 pytestmark = needs_native

@@ -16,7 +16,7 @@ from zkconsumer.records import pure_fetched
 from zkconsumer.records.batch_header import BATCH_HEADER, BatchHeader
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.engine import decode_fetched
 from zkconsumer.records.rows import Headers
 
 pytestmark = needs_native

@@ -18,7 +18,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge, PositionView
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.records.engine import ENGINE, Engine
-from zkconsumer.records.fetched import IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
 
 VERSIONS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 13)
 POLICIES = (EARLIEST, LATEST, None)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.fetched_decoders import FetchedDecoder
 from zkconsumer import ConsumerRecord
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.consumer_record import RecordOrigin
-from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.engine import decode_fetched
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
-from zkconsumer.records.slices import FetchedDecoder
 
 TP = TopicPartition("clicks", 3)
 KafkaPythons = namedtuple(

@@ -13,7 +13,7 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.engine import decode_fetched
 from zkconsumer.records.slices import RecordSlice
 
 SOURCE = TopicPartition("clicks", 0)

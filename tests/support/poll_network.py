@@ -14,7 +14,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.in_flight import InFlight, Received
-from zkconsumer.records.fetched import IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 from zkconsumer.wire.framing import LENGTH_BYTES
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse

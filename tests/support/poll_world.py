@@ -30,8 +30,7 @@ from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import RecordOrigin
-from zkconsumer.records.fetched import IsolationLevel
-from zkconsumer.records.transactions import Marker
+from zkconsumer.records.transactions import IsolationLevel, Marker
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 
 PARTITIONS = tuple(TopicPartition(topic, number) for topic in "ab" for number in range(2))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
+from tests.support.fetched_decoders import FetchedDecoder
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.connection_pool import ConnectionPool
@@ -16,7 +17,6 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records import pure_fetched
 from zkconsumer.records.engine import ENGINE, Engine, decode_fetched
-from zkconsumer.records.slices import FetchedDecoder
 from zkconsumer.wire.messages.fetch import FetchedPartition, FetchedTopic, FetchResponse
 from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.versions import BrokerGeneration

@@ -10,8 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from zkconsumer.records import checksum, offset_order, pure_fetched
-from zkconsumer.records.slices import FetchedDecoder
+from zkconsumer.records import checksum, offset_order
 
 SWITCH = "ZKCONSUMER_PURE"
 
@@ -55,14 +54,11 @@ CRC: Final[str] = _choice[1]
 WHY: Final[str] = _choice[2]
 """Why this decoder was selected, or how it runs, as text."""
 
-decode_fetched: FetchedDecoder = pure_fetched.decode_fetched
-
 if ENGINE is Engine.NATIVE:
-    from zkconsumer.records import native_fetched
-
-    decode_fetched, find_descent = native_fetched.decode_fetched, native_fetched.find_descent
+    from zkconsumer.records.native_fetched import decode_fetched, find_descent
 else:
-    find_descent = offset_order.find_descent
+    from zkconsumer.records.offset_order import find_descent
+    from zkconsumer.records.pure_fetched import decode_fetched
 
 trusted_range = partial(offset_order.trusted_range, find=find_descent)
 """Validate the offsets of a fetched set; see ``offset_order.trusted_range``."""

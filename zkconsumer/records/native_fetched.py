@@ -3,7 +3,7 @@
 The core reads valid entries and stops before the first that it rejects, also at a codec whose
 library it was built without. ``decode``, the reference, continues there and finds the error, with
 the valid records before it. So both engines report the same error at the same position. Import this
-module only through ``records.fetched``.
+module only through ``records.engine``.
 """
 
 import copyreg

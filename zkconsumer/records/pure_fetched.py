@@ -19,7 +19,11 @@ def decode_fetched(  # noqa: PLR0913 - one part a line, all by name
     aborted: Iterable[AbortedTransaction] | None = None,
     kept_codec: Codec = Codec.NONE,  # noqa: ARG001 - rows are all that there is
 ) -> FetchedRecords:
-    """Decode a fetched record set; the arguments are those of ``decode_record_set``."""
+    """Decode a fetched record set; never raises, whatever the bytes. Thread: any.
+
+    The arguments are those of ``decode_record_set``. With ``kept_codec``, the native core's runs of
+    whole batches of that codec also keep the compressed bytes.
+    """
     return FetchedRecords.of(
         decode_record_set(
             data,

@@ -7,19 +7,16 @@ made only when a slice is handed over, so records that nobody reads cost no obje
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
 from zkconsumer.records.batch_header import NO_LEADER_EPOCH
-from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 from zkconsumer.records.decode import DecodedSet
 from zkconsumer.records.entries import offset_after
 from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.rows import Headers, Row, Rows
-from zkconsumer.records.transactions import IsolationLevel
-from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 if TYPE_CHECKING:
     from zkconsumer.native import _core
@@ -322,25 +319,6 @@ class FetchedRecords:
 
     def __repr__(self) -> str:
         return f"FetchedRecords({len(self)} records up to {self.next_offset}, error={self.error!r})"
-
-
-class FetchedDecoder(Protocol):
-    """The type of ``decode_fetched``; the arguments are those of ``decode_record_set``.
-
-    With ``kept_codec``, runs of whole batches of that codec also keep the compressed bytes.
-    """
-
-    def __call__(  # noqa: D102, PLR0913 - see above
-        self,
-        data: bytes | memoryview,
-        *,
-        fetch_offset: int,
-        max_decompressed_bytes: int,
-        enough_bytes: int | None = None,
-        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
-        aborted: Iterable[AbortedTransaction] | None = None,
-        kept_codec: Codec = Codec.NONE,
-    ) -> FetchedRecords: ...
 
 
 def _sequence_of(part: "Part") -> Sequence[Record]:

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from tests.support.batches import records as of_batch
+from tests.support.fetched_decoders import FetchedDecoder
 from tests.support.ranges import DECODERS
 from tests.support.record_sets import records as of_set
 from zkconsumer.fetch.range_parts import parts_of
@@ -12,7 +13,6 @@ from zkconsumer.model import Record
 from zkconsumer.records import pure_fetched
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
-from zkconsumer.records.slices import FetchedDecoder
 
 LIMIT = 1 << 20
 

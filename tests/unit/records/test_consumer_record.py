@@ -9,14 +9,14 @@ import weakref
 import pytest
 
 from tests.support.batches import NOW, ROOM
+from tests.support.fetched_decoders import FetchedDecoder
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
-from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.engine import decode_fetched
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
-from zkconsumer.records.slices import FetchedDecoder
 
 TP = TopicPartition("clicks", 3)
 HEADERS = (("trace", b"\x00\x01"), ("trace", None), ("Spur \u00e4", b""))

@@ -5,16 +5,17 @@ from dataclasses import replace
 import pytest
 
 from tests.support.batches import NOW, ROOM, of_producer, records
+from tests.support.fetched_decoders import FetchedDecoder
 from tests.support.markers import build_marker
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.consumer_record import RecordOrigin
-from zkconsumer.records.fetched import FetchedRecords, IsolationLevel, decode_fetched
+from zkconsumer.records.engine import decode_fetched
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
-from zkconsumer.records.slices import FetchedDecoder, RecordSlice
-from zkconsumer.records.transactions import Marker
+from zkconsumer.records.slices import FetchedRecords, RecordSlice
+from zkconsumer.records.transactions import IsolationLevel, Marker
 from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 ORIGIN = RecordOrigin(TopicPartition("clicks", 3))

@@ -8,13 +8,13 @@ import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from tests.support.fetched_decoders import FetchedDecoder
 from tests.support.ranges import DECODERS
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_parts import RangePart, parts_of
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
-from zkconsumer.records.slices import FetchedDecoder
 from zkconsumer.spark.row_batches import row_batch
 from zkconsumer.spark.rows import arrow_schema, spark_schema
 from zkconsumer.streams import arrow_columns

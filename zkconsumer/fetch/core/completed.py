@@ -15,8 +15,10 @@ from zkconsumer.fetch.core.record_set import Reading, RecordSet, after_piece, re
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.records.engine import decode_fetched
 from zkconsumer.records.entries import CutOff
-from zkconsumer.records.fetched import FetchedRecords, IsolationLevel, decode_fetched
+from zkconsumer.records.slices import FetchedRecords
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.fetch import AbortedTransaction, FetchedPartition
 

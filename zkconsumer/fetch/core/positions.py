@@ -19,7 +19,7 @@ from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.model import TopicPartition
-from zkconsumer.records.fetched import IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.scope import WakeEvent
 
 _ABOUT = "looking up offsets"

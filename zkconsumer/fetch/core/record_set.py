@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.engine import trusted_range
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
-from zkconsumer.records.fetched import FetchedRecords
+from zkconsumer.records.slices import FetchedRecords
 
 
 @dataclass(frozen=True, slots=True, eq=False)

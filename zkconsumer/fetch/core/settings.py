@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from zkconsumer.fetch.core.starts import LATEST, LogEdge
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.fetched import IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.records.fetched import IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.api import ApiKey
 
 PARTITIONS = tuple(TopicPartition("t", number) for number in range(4))

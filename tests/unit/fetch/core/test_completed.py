@@ -15,7 +15,7 @@ from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.fetched import FetchedRecords
+from zkconsumer.records.slices import FetchedRecords
 
 LIMIT = 100_000
 

@@ -20,7 +20,7 @@ from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView, Start
 from zkconsumer.model import TopicPartition
-from zkconsumer.records.fetched import IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
 
 OffsetOrCode = TimedOffset | int
 COMMITTED = IsolationLevel.READ_COMMITTED
