@@ -14,7 +14,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.produce import ProducePartition, ProduceRequest, ProduceTopic
-from zkconsumer.wire.versions import OLDEST, version_for
+from zkconsumer.wire.versions import KNOWN_VERSIONS, OLDEST
 
 TIMEOUT_MS = 60_000
 # The set size of the original's asynchronous producer. Large uncompressed sets would be produced
@@ -23,7 +23,7 @@ TIMEOUT_MS = 60_000
 _SET_RECORDS = 200
 _MOST_SET_BYTES = 500_000
 _DIFFERENT_SETS = 16
-_PRODUCE_VERSION = version_for(ApiKey.PRODUCE, OLDEST)
+_PRODUCE_VERSION = KNOWN_VERSIONS[OLDEST][ApiKey.PRODUCE].last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

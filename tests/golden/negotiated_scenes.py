@@ -9,6 +9,7 @@ from tests.golden.capture_frames import GoldenFrame
 from tests.golden.frame_scenes import Fact
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
+from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.absent import NO_TOPIC_ID
 from zkconsumer.wire.api import ApiKey, Request, Response
 from zkconsumer.wire.consumer_protocol import (
@@ -22,7 +23,6 @@ from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
 from zkconsumer.wire.messages.fetch import (
     FIRST_EPOCH,
-    READ_COMMITTED,
     SESSIONLESS_EPOCH,
     FetchPartition,
     FetchRequest,
@@ -103,7 +103,10 @@ class Round:
         old = self._version(ApiKey.LIST_OFFSETS) == 0
         end: dict[str, Fact] = {f"{FIRST}.offsets": [3]} if old else {f"{FIRST}.offset": 3}
         topic = ListOffsetsTopic(topic=TOPIC, partitions=(listed,))
-        yield ListOffsetsRequest(isolation_level=READ_COMMITTED, topics=(topic,)), end
+        yield (
+            ListOffsetsRequest(isolation_level=IsolationLevel.READ_COMMITTED, topics=(topic,)),
+            end,
+        )
         yield self._fetch(), {f"{FIRST}.error_code": 0, f"{FIRST}.high_watermark": 3}
         requested = EpochPartition(partition=0, current_leader_epoch=0, leader_epoch=0)
         yield (
@@ -119,7 +122,7 @@ class Round:
         return FetchRequest(
             max_wait_ms=0,
             min_bytes=0,
-            isolation_level=READ_COMMITTED,
+            isolation_level=IsolationLevel.READ_COMMITTED,
             session_epoch=FIRST_EPOCH if has_sessions else SESSIONLESS_EPOCH,
             topics=(FetchTopic(topic=TOPIC, topic_id=self._topic_id, partitions=(partition,)),),
         )

@@ -24,11 +24,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from zkconsumer.records.batch_header import NO_PRODUCER_ID, BatchHeader
-from zkconsumer.wire.messages.fetch import (
-    READ_COMMITTED,
-    READ_UNCOMMITTED,
-    AbortedTransaction,
-)
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 _KEY = struct.Struct(">hh")
 
@@ -41,8 +37,8 @@ class IsolationLevel(IntEnum):
         'READ_COMMITTED'
     """
 
-    READ_UNCOMMITTED = READ_UNCOMMITTED
-    READ_COMMITTED = READ_COMMITTED
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
 
 
 class Marker(IntEnum):

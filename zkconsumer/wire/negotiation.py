@@ -60,7 +60,8 @@ class BrokerVersions:
         Args:
             api: the API.
             at_least: the lowest version with the needed feature.
-            at_most: for APIs whose versions differ in meaning, see ``versions.version_for``.
+            at_most: for APIs whose versions differ in meaning: offsets in ZooKeeper are version 0
+                of OffsetCommit and OffsetFetch, those in Kafka version 1 and later.
 
         Raises:
             UnsupportedVersion: there is none within these bounds.

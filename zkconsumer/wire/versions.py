@@ -11,7 +11,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from zkconsumer.errors import UnsupportedVersion
 from zkconsumer.wire.api import ApiKey
 
 
@@ -73,22 +72,3 @@ KNOWN_VERSIONS: Final[Mapping[BrokerGeneration, Mapping[ApiKey, VersionRange]]] 
         },
     }
 )
-
-
-def version_for(api: ApiKey, generation: BrokerGeneration, *, at_most: int | None = None) -> int:
-    """Return the newest version that a generation of brokers serves.
-
-    Args:
-        api: the API.
-        generation: the generation of the broker.
-        at_most: for APIs whose versions differ in meaning: offsets in ZooKeeper are version 0 of
-            OffsetCommit and OffsetFetch, those in Kafka version 1 and later.
-
-    Raises:
-        UnsupportedVersion: such brokers lack the API, or a version up to ``at_most``.
-    """
-    known = KNOWN_VERSIONS[generation].get(api)
-    if known is None or (at_most is not None and at_most < known.first):
-        limit = "" if at_most is None else f" up to version {at_most}"
-        raise UnsupportedVersion(f"brokers of Kafka {generation.value} lack {api.name}{limit}")
-    return known.last if at_most is None else min(at_most, known.last)

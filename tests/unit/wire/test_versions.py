@@ -5,7 +5,8 @@ import pytest
 from tests.support.all_requests import REQUESTS
 from zkconsumer.errors import UnsupportedVersion
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, version_for
+from zkconsumer.wire.negotiation import of_generation
+from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration
 
 
 def test_every_version_in_the_table_can_be_encoded() -> None:
@@ -33,7 +34,7 @@ def test_the_newest_version_of_a_generation_is_chosen(
     api: ApiKey, generation: BrokerGeneration, at_most: int | None, version: int
 ) -> None:
     """The newest version of the generation is chosen, within the given limit."""
-    assert version_for(api, generation, at_most=at_most) == version
+    assert of_generation(generation).version_for(api, at_most=at_most) == version
 
 
 @pytest.mark.parametrize(
@@ -47,5 +48,5 @@ def test_apis_that_a_generation_lacks_are_refused(
     api: ApiKey, generation: BrokerGeneration
 ) -> None:
     """An API that came later is refused with the broker's release and the API's name."""
-    with pytest.raises(UnsupportedVersion, match=rf"Kafka {generation.value} lack {api.name}"):
-        version_for(api, generation)
+    with pytest.raises(UnsupportedVersion, match=rf"Kafka {generation.value}\) lacks {api.name}"):
+        of_generation(generation).version_for(api)

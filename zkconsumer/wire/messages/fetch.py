@@ -43,12 +43,6 @@ FIRST_SOFT_BOUNDS = 3
 FIRST_UNTHROTTLED = 8
 """From this version on the broker responds without delay, and leaves throttling to the client."""
 
-READ_UNCOMMITTED = 0
-"""The isolation level that returns all records up to the high watermark."""
-
-READ_COMMITTED = 1
-"""The isolation level that ends at the last stable offset, and lists aborted transactions."""
-
 NO_SESSION = 0
 """The session id of a fetch without a session, or of one that starts a session."""
 
@@ -177,7 +171,7 @@ class FetchRequest(Request[FetchResponse]):
     max_wait_ms: Int32
     min_bytes: Int32
     max_bytes: Annotated[Int32, Since(3), Hint()] = (1 << 31) - 1
-    isolation_level: Annotated[Int8, Since(4), Hint()] = READ_UNCOMMITTED
+    isolation_level: Annotated[Int8, Since(4), Hint()] = 0
     session_id: Annotated[Int32, Since(7)] = NO_SESSION
     session_epoch: Annotated[Int32, Since(7), Hint()] = SESSIONLESS_EPOCH
     topics: tuple[FetchTopic, ...]
