@@ -86,18 +86,14 @@ class ConnectionPool:
                 self._check_running(broker)
         return self._used(self._dial(broker, timeout_ms), request)
 
-    def take(self, broker: Broker, *, timeout_ms: int) -> NegotiatedConnection:
+    def take_or_dial(self, broker: Broker, *, timeout_ms: int) -> tuple[NegotiatedConnection, bool]:
         """Take an idle connection, or dial a new one; it must be given back.
 
-        The broker may have closed an idle connection meanwhile.
+        Return also whether it was idle: the broker may have closed it meanwhile.
 
         Raises:
             ZkConsumerError: as ``BrokerDialer.dial``.
         """
-        return self.take_or_dial(broker, timeout_ms=timeout_ms)[0]
-
-    def take_or_dial(self, broker: Broker, *, timeout_ms: int) -> tuple[NegotiatedConnection, bool]:
-        """Take a connection, as ``take``; return also whether it was idle."""
         idle = self._take(broker)
         if idle is not None:
             return idle, True

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
-from zkconsumer.cluster.view import ClusterView
+from zkconsumer.cluster.view import ClusterView, limited_to
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
 
@@ -57,29 +57,26 @@ class VanishedTopics:
 
 def _with_topics(before: ClusterView, after: ClusterView, topics: Collection[str]) -> ClusterView:
     """Return a view with these topics as in an older one."""
+    kept = limited_to(before, topics)
     leaders = dict(after.leaders)
     leaderless = dict(after.leaderless)
-    for topic in topics:
-        for partition in before.partitions[topic]:
+    for topic, numbers in kept.partitions.items():
+        for partition in numbers:
             tp = TopicPartition(topic, partition)
             leader = _still_there(before.leaders.get(tp), after.brokers)
             if leader is None:
                 leaderless[tp] = ErrorCode.LEADER_NOT_AVAILABLE
             else:
                 leaders[tp] = leader
-    epochs = {tp: epoch for tp, epoch in before.leader_epochs.items() if tp.topic in topics}
     return replace(
         after,
         leaders=leaders,
         leaderless=leaderless,
         errors={topic: code for topic, code in after.errors.items() if topic not in topics},
-        partitions={**after.partitions, **{topic: before.partitions[topic] for topic in topics}},
-        leader_epochs={**after.leader_epochs, **epochs},
-        internal=after.internal | (before.internal & frozenset(topics)),
-        topic_ids={
-            **after.topic_ids,
-            **{topic: topic_id for topic, topic_id in before.topic_ids.items() if topic in topics},
-        },
+        partitions={**after.partitions, **kept.partitions},
+        leader_epochs={**after.leader_epochs, **kept.leader_epochs},
+        internal=after.internal | kept.internal,
+        topic_ids={**after.topic_ids, **kept.topic_ids},
     )
 
 

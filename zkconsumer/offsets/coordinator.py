@@ -162,7 +162,7 @@ class CoordinatorAttempt:
 
     def _over(self, request: Callable[[NegotiatedConnection], T]) -> T:
         pool = self._running.pool
-        connection = pool.take(self.broker, timeout_ms=self._running.timeout_ms)
+        connection, _ = pool.take_or_dial(self.broker, timeout_ms=self._running.timeout_ms)
         try:
             return request(connection)
         finally:
