@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from zkconsumer.config_spec import ConfigKey, Value
+from zkconsumer.config_values import read_table
 from zkconsumer.errors import ConfigError
 from zkconsumer.pem_files import require_pem
 
@@ -65,6 +66,9 @@ SECURITY_KEYS: Final = (
     ).means("Empty: the certificate need not match the host name."),
 )
 """The settings, as rows of ``config_keys``."""
+
+SECURITY_NAMES: Final = frozenset(spec.key for spec in SECURITY_KEYS)
+"""Their keys, with dots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,3 +173,15 @@ def security_in(values: Mapping[str, Value]) -> ZookeeperSecurity:
         key_password=text("zookeeper.ssl.keystore.password"),
         check_hostname=values["zookeeper.ssl.endpoint.identification.algorithm"] != "",
     )
+
+
+def read_security(given: Mapping[str, object]) -> ZookeeperSecurity:
+    """Read the settings of a secured ZooKeeper from all settings given.
+
+    Args:
+        given: settings by their keys with dots; others are ignored.
+
+    Raises:
+        ConfigError: a setting is invalid or missing; names it.
+    """
+    return security_in(read_table(SECURITY_KEYS, given))

@@ -13,6 +13,7 @@ from zkconsumer.cli.cluster_arguments import DEFAULT_TIMEOUT_MS
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.config import ConsumerConfig
+from zkconsumer.config_zookeeper import read_security
 from zkconsumer.errors import ConfigError, NoBrokersAvailable, RegistryError, ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.client_settings import ClientSettings, read_client_settings
@@ -31,7 +32,6 @@ from zkconsumer.status.reading.values import ClusterRead
 from zkconsumer.status.reading.zookeeper_cluster import ZookeeperSource
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 from zkconsumer.zk.store import ZkStore

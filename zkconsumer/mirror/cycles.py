@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.config_zookeeper import read_security
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.settings import CLIENT_ID, MirrorSettings
@@ -14,7 +15,6 @@ from zkconsumer.net.client_settings import ClientSettings
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.security import security_in
 from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.access import read_security
 from zkconsumer.zk.live_brokers import live_brokers
 
 log = logging.getLogger(__name__)

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity, read_security
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.net.bootstrap_servers import parse_bootstrap
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.spark.broker_security import read_broker_security
 from zkconsumer.spark.option_values import read_int
-from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 
 BOOTSTRAP = "kafka.bootstrap.servers"

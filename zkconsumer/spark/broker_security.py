@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from zkconsumer.config_security import SECURITY_NAMES, SECURITY_PREFIXES, require_known
+from zkconsumer.config_zookeeper import SECURITY_NAMES as OF_ZOOKEEPER
 from zkconsumer.errors import ConfigError
 from zkconsumer.net.security import SecuritySettings, read_security
-from zkconsumer.zk.access import SECURITY_NAMES as OF_ZOOKEEPER
 
 _PREFIX: Final = "kafka."
 
