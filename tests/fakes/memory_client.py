@@ -3,41 +3,45 @@
 See ``memory_zk`` for the server.
 """
 
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from tests.fakes.memory_tree import MemoryTree, TreeEvent
+from tests.fakes.memory_tree import TreeEvent
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.session import ResponseListener, SessionListener
-from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, WatchEvent, ZNode, ZNodeStat
+from zkconsumer.zk.store import (
+    CLOSE_TIMEOUT_MS,
+    MultiResult,
+    Op,
+    OpError,
+    Watch,
+    WatchEvent,
+    ZkStore,
+    ZNode,
+    ZNodeStat,
+)
+
+if TYPE_CHECKING:
+    from tests.fakes.memory_zk import MemoryZkServer
 
 T = TypeVar("T")
 
 
-class ClientServer(Protocol):
-    """What a client needs of its server."""
+class MemoryZkStore(ZkStore):
+    """One client of the server, which counts its requests; the server's lock guards its state.
 
-    lock: threading.RLock
-    tree: MemoryTree
-    supports_multi: bool
-    session_timeout_ms: int
+    Attributes:
+        requests: the number of requests by kind; a transaction counts as one.
+    """
 
-    def changed(self, events: Sequence[TreeEvent]) -> None:
-        """Call every watch that sees one of these events."""
-        ...
+    session_id: int = 0
+    connected: bool = True
 
-    def close_session(self, client: "MemoryClient") -> None:
-        """End a client's session at its request."""
-        ...
-
-
-class MemoryClient:
-    """One client of the server (``RawClient``); the server's lock guards its state."""
-
-    def __init__(self, server: ClientServer, session_id: int) -> None:
-        self._server = server
+    def __init__(self, server: "MemoryZkServer", session_id: int) -> None:
+        self.server = server
+        self.negotiated_timeout_ms = server.session_timeout_ms
+        self.supports_multi = server.supports_multi
         self.session_id = session_id
         self.connected = True
         self.expired = False
@@ -48,68 +52,62 @@ class MemoryClient:
         self._data_watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
         self._child_watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
 
-    @property
-    def negotiated_timeout_ms(self) -> int:
-        """See ``RawClient``."""
-        return self._server.session_timeout_ms
-
-    @property
-    def supports_multi(self) -> bool:
-        """See ``RawClient``."""
-        return self._server.supports_multi
+    def lose_replies(self, batches: int = 1) -> None:
+        """Apply the next batches on the server, but let them fail for the caller."""
+        self.lost_replies += batches
 
     def on_session(self, listener: SessionListener) -> None:
-        """See ``RawClient``."""
+        """See ``ZkStore``."""
         self.listeners.append(listener)
 
     def on_response_sent(self, listener: ResponseListener) -> None:
-        """See ``RawClient``; never called: the connection is up, or known to be broken."""
+        """See ``ZkStore``; never called: the connection is up, or known to be broken."""
 
-    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        """See ``RawClient``."""
-        with self._server.lock:
+    def _get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        """See ``ZkStore``."""
+        with self.server.lock:
             self._admit("get", len(paths), fence)
-            nodes = [self._server.tree.get(path) for path in paths]
+            nodes = [self.server.tree.get(path) for path in paths]
             self._leave(self._data_watches, _found(paths, nodes), watch)
         return self._reply(nodes)
 
-    def children(
+    def _children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
-        """See ``RawClient``."""
-        with self._server.lock:
+        """See ``ZkStore``."""
+        with self.server.lock:
             self._admit("children", len(paths), fence)
-            names = [self._server.tree.children(path) for path in paths]
+            names = [self.server.tree.children(path) for path in paths]
             self._leave(self._child_watches, _found(paths, names), watch)
         return self._reply(names)
 
-    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
-        """See ``RawClient``; there is no chroot here."""
-        return self.children(paths, None, fence)
+    def _server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        """See ``ZkStore``; there is no chroot here."""
+        return self._children(paths, None, fence)
 
-    def exists(
+    def _exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
-        """See ``RawClient``."""
-        with self._server.lock:
+        """See ``ZkStore``."""
+        with self.server.lock:
             self._admit("exists", len(paths), fence)
-            stats = [self._server.tree.stat(path) for path in paths]
+            stats = [self.server.tree.stat(path) for path in paths]
             self._leave(self._data_watches, paths, watch)
         return self._reply(stats)
 
-    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
-        """See ``RawClient``."""
+    def _write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        """See ``ZkStore``."""
         results = self._run([[op] for op in ops], fence, "write")
         return [result.errors[0] for result in results]
 
-    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
-        """See ``RawClient``."""
+    def _multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        """See ``ZkStore``."""
         return self._run(batches, fence, "multi")
 
-    def close(self, timeout_ms: int) -> None:
-        """See ``RawClient``."""
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
+        """See ``ZkStore``."""
         del timeout_ms
-        self._server.close_session(self)
+        self.server.close_session(self)
 
     @property
     def has_watches(self) -> bool:
@@ -134,13 +132,13 @@ class MemoryClient:
     def _run(self, batches: Sequence[Sequence[Op]], fence: int, kind: str) -> list[MultiResult]:
         results: list[MultiResult] = []
         happened: list[TreeEvent] = []
-        with self._server.lock:
+        with self.server.lock:
             self._admit(kind, len(batches), fence)
             for ops in batches:
-                result, events = self._server.tree.apply(ops, self.session_id)
+                result, events = self.server.tree.apply(ops, self.session_id)
                 results.append(result)
                 happened += events
-        self._server.changed(happened)
+        self.server.changed(happened)
         return self._reply(results)
 
     def _admit(self, kind: str, count: int, fence: int) -> None:

@@ -10,14 +10,15 @@ still queued.
 
 import itertools
 import threading
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from tests.fakes.memory_client import MemoryClient
+from tests.fakes.memory_client import MemoryZkStore
 from tests.fakes.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.zk.session import SessionEvent, SessionListener, SessionState
-from zkconsumer.zk.store import DeleteOp, Watch, ZkStore
+from zkconsumer.zk.store import DeleteOp, Watch
+
+__all__ = ["FIRST_SESSION_ID", "MemoryZkServer", "MemoryZkStore", "PendingDelivery"]
 
 FIRST_SESSION_ID = 0x1_0000_0000_0001
 
@@ -54,15 +55,15 @@ class MemoryZkServer:
         self.tree = MemoryTree(wall_ms)
         self._queued = delivery == "queued"
         self._events: list[PendingDelivery] = []
-        self._clients: list[MemoryClient] = []
+        self._clients: list[MemoryZkStore] = []
         self._session_ids = itertools.count(FIRST_SESSION_ID)
 
-    def connect(self) -> "MemoryZkStore":
+    def connect(self) -> MemoryZkStore:
         """Return a new client with a session of its own."""
         with self.lock:
-            client = MemoryClient(self, next(self._session_ids))
+            client = MemoryZkStore(self, next(self._session_ids))
             self._clients.append(client)
-        return MemoryZkStore(self, client)
+        return client
 
     @property
     def pending(self) -> tuple[PendingDelivery, ...]:
@@ -111,7 +112,7 @@ class MemoryZkServer:
         self._restore(client)
         return client.session_id
 
-    def close_session(self, client: MemoryClient) -> None:
+    def close_session(self, client: MemoryZkStore) -> None:
         """Close a client's session: its ephemeral nodes go, and it gets no more notifications."""
         with self.lock:
             if client.closed:
@@ -135,7 +136,7 @@ class MemoryZkServer:
             for client, watch in calls:
                 self._notify(client, f"{event.event} {event.path}", _watch_call(watch, event))
 
-    def _client_of(self, session_id: int) -> MemoryClient:
+    def _client_of(self, session_id: int) -> MemoryZkStore:
         with self.lock:
             for client in self._clients:
                 if client.session_id == session_id:
@@ -148,7 +149,7 @@ class MemoryZkServer:
             _, events = self.tree.apply(doomed, session_id)
         self.changed(events)
 
-    def _drop(self, client: MemoryClient) -> None:
+    def _drop(self, client: MemoryZkStore) -> None:
         with self.lock:
             if not client.connected:
                 return
@@ -156,7 +157,7 @@ class MemoryZkServer:
             client.forget_watches()
         self._announce(client, SessionEvent(SessionState.SUSPENDED, client.session_id))
 
-    def _restore(self, client: MemoryClient) -> None:
+    def _restore(self, client: MemoryZkStore) -> None:
         with self.lock:
             if client.connected:
                 return
@@ -168,34 +169,16 @@ class MemoryZkServer:
             self._announce(client, SessionEvent(SessionState.LOST, lost_id))
         self._announce(client, SessionEvent(SessionState.CONNECTED, client.session_id))
 
-    def _announce(self, client: MemoryClient, event: SessionEvent) -> None:
+    def _announce(self, client: MemoryZkStore, event: SessionEvent) -> None:
         for listener in list(client.listeners):
             self._notify(client, event.state, _listener_call(listener, event))
 
-    def _notify(self, client: MemoryClient, what: str, call: Callable[[], None]) -> None:
+    def _notify(self, client: MemoryZkStore, what: str, call: Callable[[], None]) -> None:
         if not self._queued:
             call()
             return
         with self.lock:
             self._events.append(PendingDelivery(client.session_id, what, call))
-
-
-class MemoryZkStore(ZkStore):
-    """A client of a ``MemoryZkServer``; besides ``ZkStore`` it counts its requests."""
-
-    def __init__(self, server: MemoryZkServer, client: MemoryClient) -> None:
-        super().__init__(client)
-        self._memory = client
-        self.server = server
-
-    @property
-    def requests(self) -> Counter[str]:
-        """The number of requests by kind; a transaction counts as one."""
-        return self._memory.requests
-
-    def lose_replies(self, batches: int = 1) -> None:
-        """Apply the next batches on the server, but let them fail for the caller."""
-        self._memory.lost_replies += batches
 
 
 def _watch_call(watch: Watch, event: TreeEvent) -> Callable[[], None]:

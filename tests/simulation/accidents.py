@@ -51,7 +51,7 @@ class Accidents:
     def start_member(self, plan: MemberPlan) -> None:
         """Start a member with this world's loss rate."""
         member = self._world.start_member(plan)
-        member.store.sim.loss_rate = self._style.loss_rate
+        member.store.loss_rate = self._style.loss_rate
 
     def happen(self) -> None:
         """Cause one accident."""
@@ -69,8 +69,8 @@ class Accidents:
             self.arrive()
         for member in world.members:
             member.frozen_until_ms = member.stalled_until_ms = 0
-            member.store.sim.raw.lost_replies = 0
-            member.store.sim.loss_rate = 0.0
+            member.store.raw.lost_replies = 0
+            member.store.loss_rate = 0.0
 
     def rob_at_rest(self) -> bool:
         """Delete one owner node; return whether there was one."""
@@ -124,7 +124,7 @@ class Accidents:
     def _lose_replies(self) -> None:
         member = self._some()
         if member is not None:
-            member.store.sim.raw.lost_replies += self._rng.randint(1, 2)
+            member.store.raw.lost_replies += self._rng.randint(1, 2)
 
     def _freeze(self) -> None:
         """Suspend the whole process, whose session may end meanwhile."""

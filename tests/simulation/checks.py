@@ -79,7 +79,7 @@ def _check_member(world: World, member: SimMember, expected: Ownership) -> None:
 
 
 def _check_watches(member: SimMember) -> None:
-    raw = member.store.sim.raw
+    raw = member.store.raw
     for watches in (raw._data_watches, raw._child_watches):
         for path, watching in watches.items():
             if len(watching) > MAX_WATCHES_A_PATH:

@@ -97,8 +97,8 @@ class SimMember:
         self._budget = ByteBudget(plan.queue_bytes)
         self._assemble()
         self.control_task = Task(around.clock, self._run)
-        self.store.sim.task = self.mailbox.task = self.control_task
-        self.store.sim.on_error = self._request_failed
+        self.store.task = self.mailbox.task = self.control_task
+        self.store.on_error = self._request_failed
 
     def _assemble(self) -> None:
         plan, around = self.plan, self._around
@@ -122,8 +122,8 @@ class SimMember:
         self.core, self.claims, self.control = member.core, member.claims, member.control
         self.silence_ms = self.store.negotiated_timeout_ms * plan.silence_percent // 100
         self._gate = DeliveryGate(around.clock, self.silence_ms, observation)
-        self.store.sim.hears = self._hears
-        self.store.sim.on_listening = self._listening
+        self.store.hears = self._hears
+        self.store.on_listening = self._listening
         around.product.listen(
             self.store,
             self.mailbox.put,
@@ -337,7 +337,7 @@ class SimMember:
 
     def crash(self) -> None:
         """Kill the process; the server does not know it yet."""
-        self.dead = self.store.sim.dead = True
+        self.dead = self.store.dead = True
         self.control_task.kill()
         for caller in self.callers:
             caller.task.kill()

@@ -8,20 +8,28 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from tests.fakes.memory_client import MemoryClient
 from tests.fakes.memory_tree import MemoryTree, TreeEvent
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.simulation.kernel import Task
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.session import ResponseListener, SessionEvent, SessionListener
-from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZkStore, ZNode, ZNodeStat
+from zkconsumer.zk.store import (
+    CLOSE_TIMEOUT_MS,
+    MultiResult,
+    Op,
+    OpError,
+    Watch,
+    ZkStore,
+    ZNode,
+    ZNodeStat,
+)
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 
 
-class SimClient:
-    """A ``RawClient`` over the in-memory one, run by a task.
+class SimStore(ZkStore):
+    """A member's store over an in-memory one, run by a task.
 
     Attributes:
         breaks: how often the connection broke so far.
@@ -33,8 +41,10 @@ class SimClient:
         good_bye: ends the session.
     """
 
-    def __init__(self, raw: MemoryClient, rng: Random) -> None:
-        self.raw = raw
+    def __init__(self, server: MemoryZkServer, rng: Random) -> None:
+        raw = self.raw = server.connect()
+        self.negotiated_timeout_ms = raw.negotiated_timeout_ms
+        self.supports_multi = raw.supports_multi
         self._rng = rng
         self.task: Task | None = None
         self.breaks = 0
@@ -47,26 +57,16 @@ class SimClient:
 
     @property
     def session_id(self) -> int:
-        """See ``RawClient``."""
+        """See ``ZkStore``."""
         return self.raw.session_id
 
     @property
-    def negotiated_timeout_ms(self) -> int:
-        """See ``RawClient``."""
-        return self.raw.negotiated_timeout_ms
-
-    @property
     def connected(self) -> bool:
-        """See ``RawClient``."""
+        """See ``ZkStore``."""
         return self.raw.connected
 
-    @property
-    def supports_multi(self) -> bool:
-        """See ``RawClient``."""
-        return self.raw.supports_multi
-
     def on_session(self, listener: SessionListener) -> None:
-        """See ``RawClient``."""
+        """See ``ZkStore``."""
 
         def receive(event: SessionEvent) -> None:
             if not self.dead:
@@ -76,39 +76,39 @@ class SimClient:
         self.raw.on_session(receive)
 
     def on_response_sent(self, listener: ResponseListener) -> None:
-        """See ``RawClient``."""
+        """See ``ZkStore``."""
         self.on_listening(listener)
 
-    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        """See ``RawClient``."""
-        return self._exchange(paths, lambda some: self.raw.get(some, watch, fence), fence)
+    def _get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        """See ``ZkStore``."""
+        return self._exchange(paths, lambda some: self.raw._get(some, watch, fence), fence)
 
-    def children(
+    def _children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
-        """See ``RawClient``."""
-        return self._exchange(paths, lambda some: self.raw.children(some, watch, fence), fence)
+        """See ``ZkStore``."""
+        return self._exchange(paths, lambda some: self.raw._children(some, watch, fence), fence)
 
-    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
-        """See ``RawClient``."""
-        return self._exchange(paths, lambda some: self.raw.server_children(some, fence), fence)
+    def _server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        """See ``ZkStore``."""
+        return self._exchange(paths, lambda some: self.raw._server_children(some, fence), fence)
 
-    def exists(
+    def _exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
-        """See ``RawClient``."""
-        return self._exchange(paths, lambda some: self.raw.exists(some, watch, fence), fence)
+        """See ``ZkStore``."""
+        return self._exchange(paths, lambda some: self.raw._exists(some, watch, fence), fence)
 
-    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
-        """See ``RawClient``."""
-        return self._exchange(ops, lambda some: self.raw.write(some, fence), fence)
+    def _write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        """See ``ZkStore``."""
+        return self._exchange(ops, lambda some: self.raw._write(some, fence), fence)
 
-    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
-        """See ``RawClient``."""
-        return self._exchange(batches, lambda some: self.raw.multi(some, fence), fence)
+    def _multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        """See ``ZkStore``."""
+        return self._exchange(batches, lambda some: self.raw._multi(some, fence), fence)
 
-    def close(self, timeout_ms: int) -> None:
-        """See ``RawClient``."""
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
+        """See ``ZkStore``."""
         del timeout_ms
         if not self.dead:
             self.good_bye()
@@ -154,15 +154,6 @@ class SimClient:
             if fence != self.raw.session_id:
                 raise SessionLost(f"session {fence:#x} ended before the answer came")
             raise RegistryError("connection to ZooKeeper lost before the answer came")
-
-
-class SimStore(ZkStore):
-    """A member's complete ``ZkStore``."""
-
-    def __init__(self, server: MemoryZkServer, rng: Random) -> None:
-        # This store replaces the client's own public one.
-        self.sim = SimClient(server.connect()._memory, rng)
-        super().__init__(self.sim)
 
 
 class WatchedTree(MemoryTree):

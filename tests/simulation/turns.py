@@ -57,7 +57,7 @@ class Turns:
 
     @staticmethod
     def _is_connected(member: SimMember) -> bool:
-        raw = member.store.sim.raw
+        raw = member.store.raw
         return raw.connected and not raw.closed
 
     def _uninformed(self) -> set[SimMember | None]:

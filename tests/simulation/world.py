@@ -163,7 +163,7 @@ class World:
         self.members.append(member)
         self.started.append(member)
         self._take_session(member)
-        member.store.sim.good_bye = lambda: self._good_bye(member)
+        member.store.good_bye = lambda: self._good_bye(member)
         self.note("member", member.name, hex(member.store.session_id))
         member.join()
         return member
@@ -194,23 +194,23 @@ class World:
     def bury(self, member: SimMember) -> None:
         """Expire the session of a dead process."""
         self.note("ghost expires", member.name)
-        raw = member.store.sim.raw
+        raw = member.store.raw
         self._end(raw.session_id, lambda: self.server.close_session(raw))
 
     def expire(self, member: SimMember) -> None:
         """Expire a session on the server; a connected client gets a new one at once."""
-        raw = member.store.sim.raw
+        raw = member.store.raw
         if raw.closed or not self.is_live(raw.session_id):
             return
         self.note("expire", member.name, hex(raw.session_id))
-        member.store.sim.breaks += 1
+        member.store.breaks += 1
         self._end(raw.session_id, lambda: self.server.expire(raw.session_id))
         if raw.connected:
             member.connected_ms = self.clock.time_ms
             self._take_session(member)
 
     def _good_bye(self, member: SimMember) -> None:
-        raw = member.store.sim.raw
+        raw = member.store.raw
         self._end(raw.session_id, lambda: raw.close(0))
 
     def _end(self, session_id: int, how: Callable[[], None]) -> None:
@@ -228,10 +228,10 @@ class World:
 
     def disconnect(self, member: SimMember, until_ms: int) -> None:
         """Break a client's connection."""
-        raw = member.store.sim.raw
+        raw = member.store.raw
         if raw.connected:
             self.note("disconnect", member.name)
-            member.store.sim.breaks += 1
+            member.store.breaks += 1
             self.server.disconnect(raw.session_id)
             self.away[member] = until_ms
 
@@ -239,7 +239,7 @@ class World:
         """Reconnect a client, in a new session if the old one expired."""
         self.note("reconnect", member.name)
         del self.away[member]
-        raw = member.store.sim.raw
+        raw = member.store.raw
         if not raw.closed:
             member.connected_ms = self.clock.time_ms
             self.server.reconnect(raw.session_id)

@@ -1,7 +1,7 @@
 """Nodes of ZooKeeper groups, as Scala members create them, and as faults leave them."""
 
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
-from tests.support.refusing import RefusingClient, refusing
+from tests.support.refusing import RefusingStore
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.store import ZkStore
 
@@ -22,8 +22,8 @@ class GroupTree:
         self.server = MemoryZkServer(wall_ms=lambda: NODES_MS)
         self._writer = self.server.connect()
         self.store: ZkStore
-        self.client: RefusingClient
-        self.store, self.client = refusing(self.server)
+        self.client: RefusingStore
+        self.store = self.client = RefusingStore(self.server)
 
     def join(self, group: str, member: str, streams: dict[str, int]) -> MemoryZkStore:
         """Register a member in a session of its own, which is returned."""

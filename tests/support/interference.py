@@ -2,19 +2,29 @@
 
 from collections.abc import Callable, Sequence
 
-from tests.fakes.memory_client import MemoryClient
-from tests.fakes.memory_zk import MemoryZkServer
+from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.session import ResponseListener, SessionListener
-from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZkStore, ZNode, ZNodeStat
+from zkconsumer.zk.store import (
+    CLOSE_TIMEOUT_MS,
+    MultiResult,
+    Op,
+    OpError,
+    Watch,
+    ZkStore,
+    ZNode,
+    ZNodeStat,
+)
 
 Interference = Callable[[str, int], None]
 """Called before each batch with its kind, and the number of earlier batches of that kind."""
 
 
-class InterferedClient:
-    """A ``RawClient`` that calls ``interfere`` before every batch."""
+class InterferedStore(ZkStore):
+    """A store that calls ``interfere`` before every batch of its inner one."""
 
-    def __init__(self, inner: MemoryClient, interfere: Interference) -> None:
+    def __init__(self, inner: MemoryZkStore, interfere: Interference) -> None:
+        self.negotiated_timeout_ms = inner.negotiated_timeout_ms
+        self.supports_multi = inner.supports_multi
         self._inner = inner
         self._interfere = interfere
         self._counts: dict[str, int] = {}
@@ -24,16 +34,8 @@ class InterferedClient:
         return self._inner.session_id
 
     @property
-    def negotiated_timeout_ms(self) -> int:
-        return self._inner.negotiated_timeout_ms
-
-    @property
     def connected(self) -> bool:
         return self._inner.connected
-
-    @property
-    def supports_multi(self) -> bool:
-        return self._inner.supports_multi
 
     def on_session(self, listener: SessionListener) -> None:
         self._inner.on_session(listener)
@@ -41,36 +43,36 @@ class InterferedClient:
     def on_response_sent(self, listener: ResponseListener) -> None:
         self._inner.on_response_sent(listener)
 
-    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        self._before("get")
-        return self._inner.get(paths, watch, fence)
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
+        self._inner.close(timeout_ms)
 
-    def children(
+    def _get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        self._before("get")
+        return self._inner._get(paths, watch, fence)
+
+    def _children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
         self._before("children")
-        return self._inner.children(paths, watch, fence)
+        return self._inner._children(paths, watch, fence)
 
-    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+    def _server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
         self._before("server_children")
-        return self._inner.server_children(paths, fence)
+        return self._inner._server_children(paths, fence)
 
-    def exists(
+    def _exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
         self._before("exists")
-        return self._inner.exists(paths, watch, fence)
+        return self._inner._exists(paths, watch, fence)
 
-    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+    def _write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
         self._before("write")
-        return self._inner.write(ops, fence)
+        return self._inner._write(ops, fence)
 
-    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+    def _multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
         self._before("multi")
-        return self._inner.multi(batches, fence)
-
-    def close(self, timeout_ms: int) -> None:
-        self._inner.close(timeout_ms)
+        return self._inner._multi(batches, fence)
 
     def _before(self, kind: str) -> None:
         number = self._counts.get(kind, 0)
@@ -80,4 +82,4 @@ class InterferedClient:
 
 def interfered(server: MemoryZkServer, interfere: Interference) -> ZkStore:
     """Return a new client of ``server`` with interference."""
-    return ZkStore(InterferedClient(server.connect()._memory, interfere))
+    return InterferedStore(server.connect(), interfere)

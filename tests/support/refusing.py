@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from tests.fakes.memory_zk import MemoryZkServer
-from tests.support.interference import InterferedClient
-from zkconsumer.zk.store import ReadDenied, Watch, ZkStore, ZNode, ZNodeStat
+from tests.support.interference import InterferedStore
+from zkconsumer.zk.store import ReadDenied, Watch, ZNode, ZNodeStat
 
 
-class RefusingClient(InterferedClient):
+class RefusingStore(InterferedStore):
     """A client that fails a whole batch if one of its paths is refused.
 
     Attributes:
@@ -19,31 +19,31 @@ class RefusingClient(InterferedClient):
     """
 
     def __init__(self, server: MemoryZkServer) -> None:
-        super().__init__(server.connect()._memory, lambda *_: None)
+        super().__init__(server.connect(), lambda *_: None)
         self.refuses: Callable[[str], bool] = lambda _: False
         self.read: Counter[str] = Counter()
         self.batches: Counter[str] = Counter()
         self.before: Callable[[Sequence[str]], None] = lambda _: None
 
-    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+    def _get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         self._check("get", paths)
-        return super().get(paths, watch, fence)
+        return super()._get(paths, watch, fence)
 
-    def children(
+    def _children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
         self._check("children", paths)
-        return super().children(paths, watch, fence)
+        return super()._children(paths, watch, fence)
 
-    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+    def _server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
         self._check("server_children", paths)
-        return super().server_children(paths, fence)
+        return super()._server_children(paths, fence)
 
-    def exists(
+    def _exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
         self._check("exists", paths)
-        return super().exists(paths, watch, fence)
+        return super()._exists(paths, watch, fence)
 
     def _check(self, kind: str, paths: Sequence[str]) -> None:
         self.before(paths)
@@ -52,9 +52,3 @@ class RefusingClient(InterferedClient):
         if refused is not None:
             raise ReadDenied(f"could not read {refused}: access denied (look at the node's ACL)")
         self.read[kind] += len(paths)
-
-
-def refusing(server: MemoryZkServer) -> tuple[ZkStore, RefusingClient]:
-    """Return a new store, and its client, which can refuse reads."""
-    client = RefusingClient(server)
-    return ZkStore(client), client

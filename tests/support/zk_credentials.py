@@ -7,6 +7,6 @@ from zkconsumer.zk.store import ZkStore
 
 def credentials_of(store: ZkStore) -> tuple[int, bytes]:
     """Return the id and the password of the session of a connected client."""
-    found: tuple[int, bytes] | None = cast("Any", store)._client._kazoo.client_id
+    found: tuple[int, bytes] | None = cast("Any", store)._kazoo.client_id
     assert found is not None
     return found

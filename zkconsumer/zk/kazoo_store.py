@@ -98,19 +98,17 @@ def connect(
             not exist.
     """
     servers = parse_connect_string(zookeeper_connect)
-    client = _KazooRawClient(
-        servers, session_timeout_ms, connection_timeout_ms, SystemClock(), security
-    )
+    store = _KazooStore(servers, session_timeout_ms, connection_timeout_ms, SystemClock(), security)
     try:
-        client.start(supports_multi=supports_multi)
+        store.start(supports_multi=supports_multi)
     except BaseException:
-        client.close(CLOSE_TIMEOUT_MS)
+        store.close()
         raise
-    return ZkStore(client)
+    return store
 
 
-class _KazooRawClient:
-    """A ``RawClient`` on kazoo."""
+class _KazooStore(ZkStore):
+    """A ``ZkStore`` on kazoo."""
 
     def __init__(
         self,
@@ -170,7 +168,7 @@ class _KazooRawClient:
         if self._security.authenticates:
             # kazoo is connected before it has authenticated.
             self._check_authenticated()
-        if self._servers.chroot and self.exists(["/"], None, self.session_id) == [None]:
+        if self._servers.chroot and self._exists(["/"], None, self.session_id) == [None]:
             raise RegistryError(
                 f"the chroot {self._servers.chroot} of zookeeper.connect does not exist at "
                 f"{self._servers.hosts}: is it spelled as in the brokers' zookeeper.connect? "
@@ -190,26 +188,26 @@ class _KazooRawClient:
 
     def _check_authenticated(self) -> None:
         try:
-            self.exists(["/"], None, self.session_id)
+            self._exists(["/"], None, self.session_id)
         except RegistryError as error:
             # The recorded reason is more specific than the error of a request in flight.
             raise RegistryError(self._auth_failure or str(error)) from error
 
     def _other_chroots(self) -> str:
         where = f"{self._servers.hosts}{self._servers.chroot}"
-        found = clusters_at(where, lambda paths: self.server_children(paths, self.session_id))
+        found = clusters_at(where, self.server_children)
         return f". Brokers are registered in {' and '.join(found)}" if found else ""
 
-    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        found = self._read(GetData, paths, watch, fence)
+    def _get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        found = self._responses_of(GetData, paths, watch, fence)
         return [None if node is None else znode(node) for node in found]
 
-    def children(
+    def _children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
-        return self._read(GetChildren, paths, watch, fence)
+        return self._responses_of(GetChildren, paths, watch, fence)
 
-    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+    def _server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
         sends = [read_call(self._kazoo, GetChildren, path) for path in paths]
         responses = self._pipeline.run(sends, fence)
         found = [
@@ -217,25 +215,25 @@ class _KazooRawClient:
         ]
         return [None if names is None else sorted(names) for names in found]
 
-    def exists(
+    def _exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:
-        found = self._read(Exists, paths, watch, fence)
+        found = self._responses_of(Exists, paths, watch, fence)
         return [None if stat is None else znode_stat(stat) for stat in found]
 
-    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+    def _write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
         sends = [write_call(self._kazoo, op, self._security) for op in ops]
         responses = self._pipeline.run(sends, fence)
         return [write_error(op, response) for op, response in zip(ops, responses, strict=True)]
 
-    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+    def _multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
         sends = [multi_call(self._kazoo, ops, self._security) for ops in batches]
         responses = self._pipeline.run(sends, fence)
         return [
             multi_result(ops, response) for ops, response in zip(batches, responses, strict=True)
         ]
 
-    def close(self, timeout_ms: int) -> None:
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
         if not self._tracker.close():
             return
         scope = ThreadScope("zookeeper-client")
@@ -302,7 +300,7 @@ class _KazooRawClient:
         version = _VERSION.search(response)
         return version is None or (int(version[1]), int(version[2])) >= _FIRST_MULTI_VERSION
 
-    def _read(
+    def _responses_of(
         self,
         read: type[Exists] | type[GetChildren] | type[GetData],
         paths: Sequence[str],

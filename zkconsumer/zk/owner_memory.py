@@ -90,7 +90,7 @@ class OwnerMemory:
             if topic is not None:
                 topic.child_changes += 1
                 topic.pzxid = None
-                topic.nodes[tp] = _new_node(data, session_id)
+                topic.nodes[tp] = ZNode(data=data, ephemeral_owner=session_id)
 
     def note_deleted(self, deleted: Collection[TopicPartition]) -> None:
         """Record our own deletes since the last ``check``; nothing was created."""
@@ -116,18 +116,3 @@ class OwnerMemory:
         topic = self._topics.get(tp.topic)
         node = None if topic is None else topic.nodes.get(tp)
         return node if node is not None and node.ephemeral_owner == session_id else None
-
-
-def _new_node(data: bytes, session_id: int) -> ZNode:
-    """Return a node that we just created, with the fields that are used."""
-    return ZNode(
-        data=data,
-        version=0,
-        ephemeral_owner=session_id,
-        czxid=0,
-        mzxid=0,
-        pzxid=0,
-        child_changes=0,
-        ctime_ms=0,
-        mtime_ms=0,
-    )

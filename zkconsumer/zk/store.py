@@ -1,4 +1,4 @@
-"""Gives the rest of the package access to ZooKeeper: the store, its values, and its raw client.
+"""Gives the rest of the package access to ZooKeeper: the store, and its values.
 
 The one rule: requests are batched. Every call takes a batch, sends it pipelined, and is bounded in
 time as a whole. Expected outcomes (no node, node exists) are values; failures of the whole call are
@@ -13,10 +13,11 @@ Only this file knows in which order to send requests so that no change is missed
 and below the chroot, which is unknown above this package.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from zkconsumer.errors import RegistryError
 from zkconsumer.zk.paths import ancestors_of, is_path
@@ -59,14 +60,14 @@ class ZNodeStat:
     which one last did. Times are the server's, in milliseconds since the epoch.
     """
 
-    version: int
+    version: int = 0
     ephemeral_owner: int
-    czxid: int
-    mzxid: int
-    pzxid: int
-    child_changes: int
-    ctime_ms: int
-    mtime_ms: int
+    czxid: int = 0
+    mzxid: int = 0
+    pzxid: int = 0
+    child_changes: int = 0
+    ctime_ms: int = 0
+    mtime_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,122 +145,48 @@ class MultiResult:
         return all(error is None for error in self.errors)
 
 
-class RawClient(Protocol):
-    """One client: batches of plain ZooKeeper calls, each batch pipelined, fenced and bounded.
-
-    ``fence`` is the session that must be in force for each request to be sent.
-
-    Raises (every batch):
-        SessionLost: another session, or none, is in force.
-        ReadDenied: the ACL of a node excludes us.
-        RegistryError: no response in time, or the connection broke.
-    """
-
-    @property
-    def session_id(self) -> int:
-        """See ``ZkStore``."""
-        ...
-
-    @property
-    def negotiated_timeout_ms(self) -> int:
-        """See ``ZkStore``."""
-        ...
-
-    @property
-    def connected(self) -> bool:
-        """See ``ZkStore``."""
-        ...
-
-    @property
-    def supports_multi(self) -> bool:
-        """See ``ZkStore``."""
-        ...
-
-    def on_session(self, listener: SessionListener) -> None:
-        """See ``ZkStore``."""
-        ...
-
-    def on_response_sent(self, listener: ResponseListener) -> None:
-        """See ``ZkStore``."""
-        ...
-
-    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        """Read nodes; a watch is left only on those that exist."""
-        ...
-
-    def children(
-        self, paths: Sequence[str], watch: Watch | None, fence: int
-    ) -> list[list[str] | None]:
-        """Read names of children as listed; a watch is left only on nodes that exist."""
-        ...
-
-    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
-        """Read names of children of server paths, without the chroot."""
-        ...
-
-    def exists(
-        self, paths: Sequence[str], watch: Watch | None, fence: int
-    ) -> list[ZNodeStat | None]:
-        """Read the stats of nodes; a watch is left on all paths."""
-        ...
-
-    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
-        """Execute each operation on its own, in this order."""
-        ...
-
-    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
-        """Execute each batch as one transaction, in this order."""
-        ...
-
-    def close(self, timeout_ms: int) -> None:
-        """End the session; see ``ZkStore``."""
-        ...
-
-
-class ZkStore:
-    """A ZooKeeper client in one session after another, over a ``RawClient``. Thread: any.
+class ZkStore(ABC):
+    """A ZooKeeper client in one session after another. Thread: any.
 
     No call may be made from a watch or a session listener.
 
     ``session_id`` arguments fence a write: it is refused with ``SessionLost`` unless that session
     is in force at the moment of sending. Without one, the session in force when the call starts
     is the fence, so no batch is ever spread over two sessions.
+
+    A subclass sends batches of plain ZooKeeper calls, each batch pipelined, fenced and bounded:
+    ``fence`` is the session that must be in force for each request to be sent.
+
+    Attributes:
+        negotiated_timeout_ms: the session time-out that the server granted (2 to 20 of its ticks).
+        supports_multi: whether the server supports transactions (ZooKeeper 3.4 and later).
     """
 
-    def __init__(self, client: RawClient) -> None:
-        self._client = client
+    negotiated_timeout_ms: int
+    supports_multi: bool
 
     @property
+    @abstractmethod
     def session_id(self) -> int:
         """The session in force, or the last one until there is a new one."""
-        return self._client.session_id
 
     @property
-    def negotiated_timeout_ms(self) -> int:
-        """The session time-out that the server granted (2 to 20 of its ticks)."""
-        return self._client.negotiated_timeout_ms
-
-    @property
+    @abstractmethod
     def connected(self) -> bool:
         """Whether the server responds, as far as known."""
-        return self._client.connected
 
-    @property
-    def supports_multi(self) -> bool:
-        """Whether the server supports transactions (ZooKeeper 3.4 and later)."""
-        return self._client.supports_multi
-
+    @abstractmethod
     def on_session(self, listener: SessionListener) -> None:
         """Notify ``listener`` of every session event from now on."""
-        self._client.on_session(listener)
 
+    @abstractmethod
     def on_response_sent(self, listener: ResponseListener) -> None:
         """Notify ``listener`` of the last response now, and of later ones when they come.
 
         A store that can't lose its connection silently need never call it.
         """
-        self._client.on_response_sent(listener)
 
+    @abstractmethod
     def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
         """End the session: its ephemeral nodes vanish at once. Idempotent.
 
@@ -267,7 +194,34 @@ class ZkStore:
             timeout_ms: how long to wait for the server's response; after that closing goes on in
                 the background.
         """
-        self._client.close(timeout_ms)
+
+    @abstractmethod
+    def _get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        """Read nodes; a watch is left only on those that exist."""
+
+    @abstractmethod
+    def _children(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[list[str] | None]:
+        """Read names of children as listed; a watch is left only on nodes that exist."""
+
+    @abstractmethod
+    def _server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        """Read names of children of server paths, without the chroot."""
+
+    @abstractmethod
+    def _exists(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[ZNodeStat | None]:
+        """Read the stats of nodes; a watch is left on all paths."""
+
+    @abstractmethod
+    def _write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        """Execute each operation on its own, in this order."""
+
+    @abstractmethod
+    def _multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        """Execute each batch as one transaction, in this order."""
 
     def get_many(self, paths: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
         """Return the nodes at ``paths``, in that order; None for missing ones.
@@ -275,7 +229,7 @@ class ZkStore:
         The watch fires when the node is created, changed or deleted: missing nodes are watched,
         too.
         """
-        return self._read(self._client.get, paths, watch)
+        return self._read(self._get, paths, watch)
 
     def children_many(
         self, paths: Sequence[str], *, watch: Watch | None = None, as_listed: bool = False
@@ -289,7 +243,7 @@ class ZkStore:
 
         The watch fires when a child comes or goes, and when the node itself does.
         """
-        listed = self._read(self._client.children, paths, watch)
+        listed = self._read(self._children, paths, watch)
         if as_listed:
             return listed
         return [None if names is None else sorted(names) for names in listed]
@@ -300,14 +254,14 @@ class ZkStore:
         Sorted as in ``children_many``, without watches; only for finding a chroot.
         """
         _check_paths(paths)
-        return self._client.server_children(paths, self._client.session_id)
+        return self._server_children(paths, self.session_id)
 
     def exists_many(
         self, paths: Sequence[str], *, watch: Watch | None = None
     ) -> list[ZNodeStat | None]:
         """Return the stat of each node, None for missing ones; watches as ``get_many``."""
         _check_paths(paths)
-        return self._client.exists(paths, watch, self._client.session_id)
+        return self._exists(paths, watch, self.session_id)
 
     def write_many(
         self, ops: Sequence[Op], *, session_id: int | None = None
@@ -316,7 +270,7 @@ class ZkStore:
         _check_paths([op.path for op in ops])
         if any(isinstance(op, CheckOp) for op in ops):
             raise RegistryError("a version check makes sense only in a transaction")
-        return self._client.write(ops, self._fence(session_id))
+        return self._write(ops, self._fence(session_id))
 
     def multi(self, ops: Sequence[Op], *, session_id: int | None = None) -> MultiResult:
         """Execute all of the operations or none."""
@@ -329,11 +283,11 @@ class ZkStore:
         _check_paths([op.path for ops in batches for op in ops])
         if not self.supports_multi:
             raise RegistryError("this ZooKeeper does not support transactions (they came with 3.4)")
-        return self._client.multi(batches, self._fence(session_id))
+        return self._multi(batches, self._fence(session_id))
 
     def create(self, path: str, data: bytes, *, ephemeral: bool) -> bool:
         """Create a node, and missing parents; return False if it exists already."""
-        fence = self._client.session_id
+        fence = self.session_id
         op = CreateOp(path, data, ephemeral)
         error = self.write_many([op], session_id=fence)[0]
         if error is OpError.NO_NODE:
@@ -345,7 +299,7 @@ class ZkStore:
 
     def ensure_paths(self, paths: Sequence[str]) -> None:
         """Create missing persistent nodes with null data, and missing parents."""
-        fence = self._client.session_id
+        fence = self.session_id
         found = self.exists_many(paths)
         missing = [path for path, stat in zip(paths, found, strict=True) if stat is None]
         wanted = dict.fromkeys(node for path in missing for node in [*ancestors_of(path), path])
@@ -377,13 +331,13 @@ class ZkStore:
         Raises:
             RegistryError: names the first node that could not be deleted.
         """
-        outcome = self._write_all([DeleteOp(path) for path in paths], self._client.session_id)
+        outcome = self._write_all([DeleteOp(path) for path in paths], self.session_id)
         for path, error in outcome.items():
             if error is not None and error is not OpError.NO_NODE:
                 raise RegistryError(f"{path} could not be deleted: {error}")
 
     def _fence(self, session_id: int | None) -> int:
-        return self._client.session_id if session_id is None else session_id
+        return self.session_id if session_id is None else session_id
 
     def _write_all(self, ops: Sequence[Op], fence: int) -> dict[str, OpError | None]:
         if not ops:
@@ -409,12 +363,12 @@ class ZkStore:
         created between the two is read again, with its watch.
         """
         _check_paths(paths)
-        fence = self._client.session_id
+        fence = self.session_id
         found = read(paths, watch, fence)
         missing = [at for at, node in enumerate(found) if node is None]
         if watch is None or not missing:
             return found
-        stats = self._client.exists([paths[at] for at in missing], watch, fence)
+        stats = self._exists([paths[at] for at in missing], watch, fence)
         appeared = [at for at, stat in zip(missing, stats, strict=True) if stat is not None]
         if appeared:
             again = read([paths[at] for at in appeared], watch, fence)

@@ -5,15 +5,13 @@ from functools import partial
 
 import pytest
 
-from tests.fakes.memory_client import MemoryClient
 from tests.fakes.memory_zk import MemoryZkServer
-from tests.support.interference import InterferedClient
+from tests.support.interference import InterferedStore
 from tests.support.offset_owners import OffsetOwner
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.fenced import PARTITIONS_PER_MULTI
 from zkconsumer.zk.registry import GroupRegistry
-from zkconsumer.zk.store import ZkStore
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 MANY = [TopicPartition("t", number) for number in range(3 * PARTITIONS_PER_MULTI)]
@@ -27,10 +25,10 @@ class FencedWorld:
     def __init__(self, *, supports_multi: bool = True) -> None:
         self.server = MemoryZkServer(supports_multi=supports_multi)
         self.others = self.server.connect()
-        self.client: MemoryClient = self.server.connect()._memory  # lets a test lose responses
+        self.client = self.server.connect()  # lets a test lose responses
         self._plans: dict[tuple[str, int], Interference] = {}
         self._before: dict[str, int] = {}
-        store = ZkStore(InterferedClient(self.client, self._interfere))
+        store = InterferedStore(self.client, self._interfere)
         self.owner = OffsetOwner(store, GroupRegistry(store, "g"), "a")
 
     def before(self, kind: str, act: Interference, *, skip: int = 0) -> None:

@@ -16,13 +16,13 @@ from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError
 from zkconsumer.zk import kazoo_pings
 from zkconsumer.zk.connect_string import parse_connect_string
-from zkconsumer.zk.kazoo_store import _KazooRawClient
+from zkconsumer.zk.kazoo_store import _KazooStore
 from zkconsumer.zk.session import SessionState
 
 
-def client() -> _KazooRawClient:
+def client() -> _KazooStore:
     """Create a client that is not started."""
-    return _KazooRawClient(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), OPEN)
+    return _KazooStore(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), OPEN)
 
 
 def test_a_late_listener_is_called_with_the_last_confirmation() -> None:
@@ -59,7 +59,7 @@ def test_reconnects_never_end_and_are_in_time_for_the_session(
     session_ms: int, longest_s: float
 ) -> None:
     """Reconnects pause from 50 ms to an eighth of the session, for ever; commands fail at once."""
-    made = _KazooRawClient(parse_connect_string("h:2181"), session_ms, 1_000, ManualClock(), OPEN)
+    made = _KazooStore(parse_connect_string("h:2181"), session_ms, 1_000, ManualClock(), OPEN)
     retry = made._kazoo._conn_retry
     assert (retry.max_tries, retry.delay, retry.backoff, retry.max_jitter) == (-1, 0.05, 2, 0.4)
     assert retry.max_delay == longest_s
@@ -70,7 +70,7 @@ def test_kazoo_gets_the_configuration() -> None:
     """Kazoo gets the chroot, the session time-out in milliseconds, and the credentials."""
     security = ZookeeperSecurity(scheme="digest", username="me", password="p")
     servers = parse_connect_string("h:2181/root")
-    kazoo = _KazooRawClient(servers, 7_001, 1_000, ManualClock(), security)._kazoo
+    kazoo = _KazooStore(servers, 7_001, 1_000, ManualClock(), security)._kazoo
     assert (kazoo.hosts, kazoo.chroot) == ([("h", 2181)], "/root")
     assert kazoo._session_timeout == 7_001
     assert kazoo.auth_data == {("digest", "me:p")}
@@ -101,7 +101,7 @@ def test_a_silent_server_costs_its_share_of_the_session(
 
     monkeypatch.setattr(SequentialThreadingHandler, "create_connection", create_connection)
     servers = parse_connect_string(hosts)
-    made = _KazooRawClient(servers, session_ms, 1_000, ManualClock(), OPEN)
+    made = _KazooStore(servers, session_ms, 1_000, ManualClock(), OPEN)
     opening = made._kazoo.handler.create_connection
     assert opening(("10.0.0.1", 1), hostname="a", timeout=timeout_s) == "connection"
     assert opened == [(("10.0.0.1", 1), {"hostname": "a", "timeout": attempt_s})]
@@ -121,7 +121,7 @@ def test_a_server_that_refuses_tls_is_distinguished_from_a_silent_one(
 
     monkeypatch.setattr(ssl.SSLContext, "wrap_socket", refuse)
     servers = parse_connect_string("h:2181")
-    made = _KazooRawClient(servers, 6_000, 1_000, ManualClock(), ZookeeperSecurity(tls=True))
+    made = _KazooStore(servers, 6_000, 1_000, ManualClock(), ZookeeperSecurity(tls=True))
     silent = "responded within 1000 ms (zookeeper.connection.timeout.ms): is one running there"
     assert silent in str(made._connection_error())
     with pytest.raises(ConnectionResetError):
@@ -142,7 +142,7 @@ def test_a_server_that_refuses_tls_is_distinguished_from_a_silent_one(
 def test_a_client_that_stopped_fails_with_the_reason(state: str, reason: str) -> None:
     """A client that stopped for good fails each request with the reason, unlike a lost session."""
     security = ZookeeperSecurity(scheme="digest", username="me", password="p")
-    made = _KazooRawClient(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), security)
+    made = _KazooStore(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), security)
     states: list[SessionState] = []
     made.on_session(lambda event: states.append(event.state))
     made._tracker.report(SessionState.CONNECTED, 7)
@@ -154,7 +154,7 @@ def test_a_client_that_stopped_fails_with_the_reason(state: str, reason: str) ->
     made._note_state(KazooState.LOST)
     assert states[-1] is SessionState.DEAD
     with pytest.raises(RegistryError, match=f"ZooKeeper .*h:2181.*{reason}"):
-        made.get(["/"], None, 8)
+        made._get(["/"], None, 8)
 
 
 def test_the_granted_time_out_counts_and_the_end_of_a_session_grants_none() -> None:

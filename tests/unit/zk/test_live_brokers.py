@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer
-from tests.support.refusing import refusing
+from tests.support.refusing import RefusingStore
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.zk.absence import NoBrokers
@@ -125,7 +125,7 @@ def test_a_node_that_may_not_be_read_hides_no_other() -> None:
     server = MemoryZkServer()
     for path in ("/a/brokers/ids/0", "/secret/brokers/ids/0"):
         server.connect().create(path, BROKER, ephemeral=False)
-    store, client = refusing(server)
+    store = client = RefusingStore(server)
     client.refuses = lambda path: path.startswith("/secret")
     assert clusters_at("zk:1", store.server_children) == ("zk:1/a",)
 

@@ -3,12 +3,11 @@
 import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer
-from tests.support.interference import InterferedClient
+from tests.support.interference import InterferedStore
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.zk.nodes import Registration
 from zkconsumer.zk.registry import GroupRegistry
-from zkconsumer.zk.store import ZkStore
 
 REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1)
 
@@ -93,7 +92,7 @@ def test_a_registration_that_flickers_for_ever_ends_the_attempt() -> None:
         if kind == "get":
             other.delete_many([path])
 
-    store = ZkStore(InterferedClient(server.connect()._memory, flicker))
+    store = InterferedStore(server.connect(), flicker)
     with pytest.raises(RegistryError, match=f"{path} appeared and disappeared 5 times"):
         GroupRegistry(store, "g").register("g_a", REGISTRATION)
     assert len(tries) == 5

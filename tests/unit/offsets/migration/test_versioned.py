@@ -127,7 +127,7 @@ def test_without_transactions_each_offset_is_fenced_separately(
     store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ZooKeeper before 3.4 has no transactions."""
-    monkeypatch.setattr(MemoryZkStore, "supports_multi", False)
+    monkeypatch.setattr(store, "supports_multi", False)
     nodes = ZookeeperGroupOffsets(store, "g")
     nodes.fetch([A, B])
     store.set_or_create_many({path(B): b"90"})

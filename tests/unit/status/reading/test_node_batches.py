@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
-from tests.support.refusing import refusing
+from tests.support.refusing import RefusingStore
 from zkconsumer.errors import RegistryError
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.node_batches import NodeBatches
@@ -23,7 +23,7 @@ def test_a_node_that_is_refused_hides_no_other(there: set[int], refused: set[int
     writer = server.connect()
     for number in there:
         writer.create(f"/n{number}", b"%d" % number, ephemeral=False)
-    store, client = refusing(server)
+    store = client = RefusingStore(server)
     client.refuses = lambda path: int(path[2:]) in refused
     batches = NodeBatches(store, Deadline(ManualClock(), LIMIT_MS))
     paths = [f"/n{number}" for number in range(41)]
@@ -48,7 +48,7 @@ def test_a_node_that_is_refused_hides_no_other(there: set[int], refused: set[int
 
 def test_a_refused_node_costs_few_more_requests() -> None:
     """A batch with a refused node is halved until it is found, not read one by one."""
-    store, client = refusing(MemoryZkServer())
+    store = client = RefusingStore(MemoryZkServer())
     client.refuses = lambda path: path == "/n7"
     NodeBatches(store, Deadline(ManualClock(), LIMIT_MS)).get(
         [f"/n{number}" for number in range(1024)]
@@ -59,7 +59,7 @@ def test_a_refused_node_costs_few_more_requests() -> None:
 def test_reading_ends_at_the_deadline() -> None:
     """Reading ends at the deadline, between two batches, with the next node in the error."""
     clock = ManualClock()
-    store, client = refusing(MemoryZkServer())
+    store = client = RefusingStore(MemoryZkServer())
     client.before = lambda _: clock.advance(LIMIT_MS)
     with pytest.raises(RegistryError, match=r"within 1000 ms; the next node was /n4000"):
         NodeBatches(store, Deadline(clock, LIMIT_MS)).get([f"/n{number}" for number in range(5000)])
@@ -69,7 +69,7 @@ def test_reading_ends_at_the_deadline() -> None:
 def test_a_broken_connection_fails_the_call() -> None:
     """A broken connection fails the whole call at once."""
     server = MemoryZkServer()
-    store, client = refusing(server)
+    store = client = RefusingStore(server)
     server.disconnect(store.session_id)
     with pytest.raises(RegistryError):
         NodeBatches(store, Deadline(ManualClock(), LIMIT_MS)).get(["/a", "/b"])

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
-from tests.support.refusing import RefusingClient, refusing
+from tests.support.refusing import RefusingStore
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
@@ -18,13 +18,13 @@ BROKER = b'{"jmx_port":%d,"timestamp":"9","host":"h%d","version":1,"port":9092}'
 STATE = b'{"controller_epoch":1,"leader":%d,"version":1,"leader_epoch":0,"isr":[1]}'
 
 
-def world(nodes: dict[str, bytes]) -> tuple[NodeBatches, RefusingClient]:
+def world(nodes: dict[str, bytes]) -> tuple[NodeBatches, RefusingStore]:
     """Create a ZooKeeper with these nodes."""
     server = MemoryZkServer(wall_ms=lambda: CREATED_MS)
     writer = server.connect()
     for path, data in nodes.items():
         writer.create(path, data, ephemeral=False)
-    store, client = refusing(server)
+    store = client = RefusingStore(server)
     return NodeBatches(store, Deadline(ManualClock(), 10_000)), client
 
 
