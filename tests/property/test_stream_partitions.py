@@ -18,8 +18,8 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import EARLIEST, LogEdge
-from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.fetch.stream_partitions import OffsetReset, Outcome
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set

@@ -25,10 +25,10 @@ from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.fetcher import LoopReport, PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderLookup, loop_class
-from zkconsumer.fetch.loop import LeaderUnusable, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector

@@ -5,7 +5,7 @@ import sys
 from tests.support.altered_messages import altered
 from tests.support.manual_fetcher import ManualFetcher
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.loop import LeaderUnusable
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.fetch.stream_partitions import OffsetReset, Outcome
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (

@@ -13,8 +13,8 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import loop_class
-from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.model import Record
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.engine import Engine

@@ -11,14 +11,15 @@ from tests.support.fetch_bench import SETTINGS, wait_for
 from tests.support.manual_clock import ManualClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.fetcher import LoopReport, PythonFetchLoop
 from zkconsumer.fetch.leader_epochs import Doubts, EpochEnds
 from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
-from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopReport
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 
 
-class ModelLoop:
+class ModelLoop(PythonFetchLoop):
     """A fetch loop that only records its partitions."""
 
     def __init__(self, broker: Broker, report: LoopReport) -> None:
@@ -31,21 +32,21 @@ class ModelLoop:
         self.dies = threading.Event()
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
-        """See ``FetchLoop``."""
+        """See ``PythonFetchLoop``."""
         self.given.append((claim, fetch_offset))
         if jumps:
             self.jumped.append(claim)
 
     def wake(self) -> None:
-        """See ``FetchLoop``."""
+        """See ``PythonFetchLoop``."""
         self.woken += 1
 
     def stop(self) -> None:
-        """See ``FetchLoop``."""
+        """See ``PythonFetchLoop``."""
         self.stopped.set()
 
     def partition_count(self) -> int:
-        """See ``FetchLoop``."""
+        """See ``PythonFetchLoop``."""
         return len(self.given)
 
     def run(self) -> None:
@@ -73,7 +74,7 @@ class ModelFinder(LeaderFinder):
         self._started = True
         self._bench = bench
 
-    def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
+    def new_loop(self, broker: Broker, report: LoopReport) -> PythonFetchLoop:
         """Create a model loop, and record it."""
         loop = ModelLoop(broker, report)
         self._bench.loops.append(loop)

@@ -10,7 +10,7 @@ it fetches the other partitions meanwhile, and waits on its mailbox if nothing c
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
@@ -23,8 +23,8 @@ from zkconsumer.fetch.core.partition_state import PositionLookup
 from zkconsumer.fetch.core.positions import begin_lookups
 from zkconsumer.fetch.core.shared_state import ResponseCounts, SharedFetchState
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
-from zkconsumer.fetch.loop import LeaderUnusable, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.fetch.stream_partitions import OffsetReset, Outcome, StreamPartitions
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
@@ -44,10 +44,14 @@ _OLD_LIST_OFFSETS = KNOWN_VERSIONS[OLDEST][ApiKey.LIST_OFFSETS].last
 _CAPACITY_CHECK_MS = 1_000
 """Maximum wait for capacity, ms: a signal handler that raises may swallow the wakeup."""
 
+LoopReport = Callable[[tuple[LeaderUnusable, ...]], None]
+"""Reports partitions whose leader must be found again; an empty tuple means that the loop has
+become idle. It must only put into a mailbox."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Added:
-    """A partition to add, see ``FetchLoop.add``; None in its place only wakes the thread."""
+    """A partition to add, see ``PythonFetchLoop.add``; None in its place only wakes the thread."""
 
     claim: PartitionClaim
     fetch_offset: int | None
@@ -70,7 +74,11 @@ def deserves_another(error: ZkConsumerError) -> bool:
 
 
 class PythonFetchLoop:
-    """Fetch from one broker in Python: the reference behaviour for every loop."""
+    """Fetch from one broker into the chunk queues: the reference behaviour for every loop.
+
+    A loop sends requests, receives, checks and unpacks the responses, and queues the chunks. It
+    calls its owner only through ``LoopReport``.
+    """
 
     def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
@@ -121,7 +129,13 @@ class PythonFetchLoop:
         """Create the additional objects that another engine needs."""
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
-        """See ``FetchLoop``; only the leader finder calls it, so counting needs no lock."""
+        """Add a partition. Thread: the leader finder's alone, so counting needs no lock.
+
+        Args:
+            claim: its claim.
+            fetch_offset: where to continue; None: find its start by ``auto.offset.reset``.
+            jumps: whether the stream must first be notified that its position moves to this offset.
+        """
         self._added += 1
         self._mailbox.put(_Added(claim, fetch_offset, jumps))
         if self._ended:
@@ -129,22 +143,25 @@ class PythonFetchLoop:
             self._return_late()
 
     def wake(self) -> None:
-        """See ``FetchLoop``."""
+        """Check for partitions whose claims were given up. Thread: any."""
         self._mailbox.put(None)
 
     def stop(self) -> None:
-        """See ``FetchLoop``. Closing the socket wakes a thread that waits for a response."""
+        """End soon, without queueing any more chunks. Thread: any; never blocks.
+
+        Closing the socket wakes a thread that waits for a response.
+        """
         self._stopping = True
         self._line.stop()
         self._mailbox.put(None)
 
     def partition_count(self) -> int:
-        """See ``FetchLoop``."""
+        """Return the number of its partitions, including those being added. Thread: any."""
         on_the_way = self._added - self._taken  # first: claims taken meanwhile count twice
         return on_the_way + len(self._partitions)
 
     def run(self) -> None:
-        """See ``FetchLoop``."""
+        """Fetch until ``stop``; report the partitions that are left before returning."""
         try:
             while not self._stopping:
                 self._turn()

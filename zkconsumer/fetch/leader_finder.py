@@ -18,7 +18,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
-from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.fetcher import LoopReport, PythonFetchLoop
 from zkconsumer.fetch.leader_epochs import (
     Doubt,
     Doubts,
@@ -27,15 +27,15 @@ from zkconsumer.fetch.leader_epochs import (
     is_open,
     truncated_to,
 )
-from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial
 from zkconsumer.observe import SILENT, Observation, PositionReset
 from zkconsumer.observe import LeaderLost as LeaderLostEvent
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.repeats import Repeats
-from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
+from zkconsumer.scope import Mailbox, ThreadScope
 
 log = logging.getLogger(__name__)
 
@@ -84,11 +84,6 @@ class _LeaderEnds:
     ends: EpochEnds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _LoopEnded:
-    loop: FetchLoop
-
-
 class LeaderFinder:
     """Find leaders and hand partitions to the fetch loop of each, until they are given up.
 
@@ -118,12 +113,12 @@ class LeaderFinder:
         self._scope = scope
         self._clock = clock
         self._on_death = on_death
-        # None: check for claims that were given up, and for ``stop``.
-        self._mailbox: Mailbox[_Find | _LeaderEnds | _LoopEnded | None] = Mailbox()
+        # A loop: it has died. None: check for claims that were given up, and for ``stop``.
+        self._mailbox: Mailbox[_Find | _LeaderEnds | PythonFetchLoop | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._epochs = LeaderEpochs()
         # By broker, and one of ``num.consumer.fetchers``.
-        self._loops: dict[tuple[Broker, int], tuple[FetchLoop, ScopedThread]] = {}
+        self._loops: dict[tuple[Broker, int], PythonFetchLoop] = {}
         self._next_pass_ms = 0
         self._started = False
         self._stopping = False
@@ -157,7 +152,7 @@ class LeaderFinder:
         """Find leaders, hand partitions over, and close idle fetchers, until ``stop``."""
         while not self._stopping:
             self._turn()
-        for loop, _ in self._loops.values():
+        for loop in self._loops.values():
             loop.stop()
 
     def _turn(self) -> None:
@@ -179,15 +174,15 @@ class LeaderFinder:
             return self._repeats.due_ms()
         return max(0, self._next_pass_ms - self._clock.now_ms())
 
-    def _take(self, message: _Find | _LeaderEnds | _LoopEnded | None) -> None:
+    def _take(self, message: _Find | _LeaderEnds | PythonFetchLoop | None) -> None:
         if isinstance(message, _Find):
             if not message.claim.active:
                 return  # a late report; the partition's new claim may wait here already
             self._missing[message.claim.topic_partition] = message
         elif isinstance(message, _LeaderEnds):
             self._take_ends(message)
-        elif isinstance(message, _LoopEnded):
-            for key in [key for key, (loop, _) in self._loops.items() if loop is message.loop]:
+        elif message is not None:
+            for key in [key for key, loop in self._loops.items() if loop is message]:
                 del self._loops[key]
 
     def _drop_inactive(self) -> None:
@@ -195,7 +190,7 @@ class LeaderFinder:
         for tp in gone:
             del self._missing[tp]
         self._epochs.forget_inactive()
-        for loop, _ in self._loops.values():
+        for loop in self._loops.values():
             loop.wake()
 
     def _find_leaders(self) -> int:
@@ -319,22 +314,21 @@ class LeaderFinder:
             reason = error_name(code) if code else "no leader now"
             log.info("topic %s: still without a leader: %s", topic, reason)
 
-    def _loop_for(self, tp: TopicPartition, leader: Broker) -> FetchLoop:
+    def _loop_for(self, tp: TopicPartition, leader: Broker) -> PythonFetchLoop:
         number = fetcher_number(tp, self._settings.fetcher_count)
-        entry = self._loops.get((leader, number))
-        if entry is None:
-            loop = self.new_loop(leader, self._loop_lost)
-            ended = _LoopEnded(loop)
-            thread = self._scope.spawn(
+        loop = self._loops.get((leader, number))
+        if loop is None:
+            made = loop = self.new_loop(leader, self._loop_lost)
+            self._scope.spawn(
                 f"fetcher-{number}-{leader.id}",
                 loop.run,
                 stop=loop.stop,
-                on_error=lambda _error: self._mailbox.put(ended),
+                on_error=lambda _error: self._mailbox.put(made),
             )
-            entry = self._loops[leader, number] = (loop, thread)
-        return entry[0]
+            self._loops[leader, number] = loop
+        return loop
 
-    def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
+    def new_loop(self, broker: Broker, report: LoopReport) -> PythonFetchLoop:
         """Create a broker's fetch loop, of this process's engine."""
         return loop_class()(
             broker,
@@ -362,10 +356,9 @@ class LeaderFinder:
                 self._mailbox.put(_Find(loss.claim, loss.fetch_offset, loss.jumps))
 
     def _close_idle(self) -> None:
-        idle = [key for key, (loop, _) in self._loops.items() if loop.partition_count() == 0]
+        idle = [key for key, loop in self._loops.items() if loop.partition_count() == 0]
         for key in idle:
-            loop, _ = self._loops.pop(key)
-            loop.stop()
+            self._loops.pop(key).stop()
 
 
 def fetcher_number(tp: TopicPartition, fetcher_count: int) -> int:

@@ -116,22 +116,22 @@ class NativeFetchLoop(PythonFetchLoop):
         )
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
-        """See ``FetchLoop``."""
+        """See ``PythonFetchLoop``."""
         super().add(claim, fetch_offset, jumps=jumps)
         self._pump.call()
 
     def wake(self) -> None:
-        """See ``FetchLoop``."""
+        """See ``PythonFetchLoop``."""
         super().wake()
         self._pump.call()
 
     def stop(self) -> None:
-        """See ``FetchLoop``."""
+        """See ``PythonFetchLoop``."""
         super().stop()
         self._pump.stop()
 
     def run(self) -> None:
-        """See ``FetchLoop``. Afterwards the loop holds no file descriptor."""
+        """See ``PythonFetchLoop``. Afterwards the loop holds no file descriptor."""
         try:
             super().run()
         finally:

@@ -10,10 +10,26 @@ from typing import Final
 
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase
-from zkconsumer.fetch.loop import LeaderUnusable
 
 _ACCEPTED_LEAST: Final = 4
 """How many responses in a row a queue must take at once before the next is requested early."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaderUnusable:
+    """Report a partition that its fetcher can't continue: its leader must be found again.
+
+    Attributes:
+        claim: the partition's claim.
+        fetch_offset: where its next fetcher must continue; None if the start is still unknown.
+        reason: for the log.
+        jumps: whether the stream has yet to be notified that its position moves to this offset.
+    """
+
+    claim: PartitionClaim
+    fetch_offset: int | None
+    reason: str
+    jumps: bool = False
 
 
 @dataclass(slots=True, eq=False)

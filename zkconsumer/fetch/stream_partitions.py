@@ -26,9 +26,9 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.record_set import doubled, offset_after_damage, readable_part
 from zkconsumer.fetch.core.shares import ResponseShares, shares_of
 from zkconsumer.fetch.core.starts import LogEdge, PositionView
-from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.stream_partition import (
+    LeaderUnusable,
     QueueBounds,
     QueueCapacity,
     StreamPartition,

@@ -20,8 +20,8 @@ from tests.support.fetch_bench import (
 )
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
+from zkconsumer.fetch.fetcher import LoopReport, PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderFinder
-from zkconsumer.fetch.loop import FetchLoop, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.api import ApiKey
@@ -35,7 +35,7 @@ def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> Leade
     """Return a leader finder for the bench's brokers, with the bench's kind of loops."""
 
     class Finder(LeaderFinder):
-        def new_loop(self, broker: Broker, report: LoopReport) -> FetchLoop:
+        def new_loop(self, broker: Broker, report: LoopReport) -> PythonFetchLoop:
             return bench.new_loop(broker, report, settings=settings)
 
     return Finder(access=bench.access, settings=settings, scope=bench.scope, clock=SystemClock())

@@ -15,7 +15,6 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, RegistryError, SaslAuthenticationFailedError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.leader_epochs import EpochEnds
-from zkconsumer.fetch.leader_finder import _LoopEnded
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
@@ -460,7 +459,7 @@ def test_the_late_death_of_a_fetcher_does_not_hit_its_successor() -> None:
         bench.turn()
     first, _, third = bench.loops
     assert first.broker == third.broker
-    bench.finder._mailbox.put(_LoopEnded(first))
+    bench.finder._mailbox.put(first)
     bench.leaders[T1] = 1
     bench.clock.advance(200)
     bench.finder.add([(claim_on(ChunkQueue(1), T1), 0)])

@@ -8,7 +8,7 @@ from tests.support.stream_fetchers import OTHER, SETTINGS, fetcher_with, request
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
-from zkconsumer.fetch.loop import LeaderUnusable
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.fetch.stream_partitions import Outcome
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set

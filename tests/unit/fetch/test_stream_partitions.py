@@ -22,8 +22,8 @@ from tests.support.stream_fetchers import (
 )
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse

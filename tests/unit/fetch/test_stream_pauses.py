@@ -28,8 +28,8 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
-from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.chunk_queue import ChunkQueue
