@@ -106,8 +106,10 @@ def test_runs_build_the_same_sets_as_rows(
         wanted = OutgoingRecords(plain[done : done + len(outgoing)]).cut(1 << 30)
         assert built(outgoing, version, codec) == built(wanted, version, codec)
         if middle := len(outgoing) // 2:
-            for half, of_rows in zip(outgoing.split(middle), wanted.split(middle), strict=True):
-                assert built(half, version, codec) == built(of_rows, version, codec)
+            halves: tuple[OutgoingPart, ...] = outgoing.split(middle)
+            of_rows: tuple[OutgoingPart, ...] = wanted.split(middle)
+            for half, same in zip(halves, of_rows, strict=True):
+                assert built(half, version, codec) == built(same, version, codec)
         done += len(outgoing)
     assert done == len(plain)
 

@@ -7,7 +7,7 @@ runs of the same records has the same bytes.
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from zkconsumer.produce.outgoing import (
     NO_SEQUENCE,
@@ -20,34 +20,15 @@ from zkconsumer.records.codecs import Codec
 
 if TYPE_CHECKING:
     from zkconsumer.native import _core
+    from zkconsumer.produce.run_sets import RunPart
 
 
-class OutgoingPart(Protocol):
-    """Consecutive records of one kind, for one set or more; immutable."""
-
-    def __len__(self) -> int: ...
-
-    def build(
-        self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
-    ) -> bytes:
-        """Return the records as one set, in a version of Produce; see ``outgoing.build_set``."""
-        ...
-
-    def cut(self, set_bytes: int) -> "tuple[OutgoingPart, OutgoingPart | None]":
-        """Return the first set, at most ``set_bytes`` unless a record is larger, and the rest."""
-        ...
-
-    def split(self, count: int) -> "tuple[OutgoingPart, OutgoingPart]":
-        """Return the first ``count`` records, and the others; neither may be empty."""
-        ...
-
-    def joined(self, other: "OutgoingPart") -> "OutgoingPart | None":
-        """Return this part followed by another one; None if their kinds differ."""
-        ...
+OutgoingPart: TypeAlias = "RowPart | RunPart"
+"""Consecutive records of one kind, for one set or more; immutable."""
 
 
 class RowPart:
-    """An ``OutgoingPart`` of rows.
+    """Consecutive rows: the reference for every ``OutgoingPart``.
 
     Args:
         rows: rows that include those of this part.
@@ -68,12 +49,12 @@ class RowPart:
     def build(
         self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
     ) -> bytes:
-        """See ``OutgoingPart``."""
+        """Return the records as one set, in a version of Produce; see ``outgoing.build_set``."""
         rows = self._own()
         return build_set(rows, version=version, codec=codec, now_ms=now_ms, sequence=sequence)
 
     def cut(self, set_bytes: int) -> "tuple[RowPart, RowPart | None]":
-        """See ``OutgoingPart``."""
+        """Return the first set, at most ``set_bytes`` unless a record is larger, and the rest."""
         size = 0
         for at in range(self._start, self._stop):
             size += outgoing_bytes(self._rows[at])
@@ -82,12 +63,12 @@ class RowPart:
         return self, None
 
     def split(self, count: int) -> "tuple[RowPart, RowPart]":
-        """See ``OutgoingPart``."""
+        """Return the first ``count`` records, and the others; neither may be empty."""
         at = self._start + count
         return RowPart(self._rows, self._start, at), RowPart(self._rows, at, self._stop)
 
     def joined(self, other: OutgoingPart) -> "RowPart | None":
-        """See ``OutgoingPart``."""
+        """Return this part followed by another one; None if their kinds differ."""
         if not isinstance(other, RowPart):
             return None
         return RowPart([*self._own(), *other._own()])  # noqa: SLF001 - an instance of this class

@@ -24,7 +24,7 @@ _WHY = {
 
 
 class RunPart:
-    """An ``OutgoingPart`` of runs.
+    """Consecutive records in runs.
 
     Args:
         runs: the runs, with at least one record in total.
@@ -44,7 +44,7 @@ class RunPart:
     def build(
         self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
     ) -> bytes:
-        """See ``OutgoingPart``."""
+        """See ``RowPart``."""
         if version >= FIRST_WITH_BATCHES and self.with_headers and len(self.runs) == 1:
             passed = _core.pass_batch(
                 self.runs[0],
@@ -89,7 +89,7 @@ class RunPart:
         )
 
     def cut(self, set_bytes: int) -> "tuple[RunPart, RunPart | None]":
-        """See ``OutgoingPart``."""
+        """See ``RowPart``."""
         if self.with_headers:
             front, rest = _core.cut_set(self.runs, set_bytes)
         else:
@@ -97,12 +97,12 @@ class RunPart:
         return self._part(front), self._part(rest) if rest else None
 
     def split(self, count: int) -> "tuple[RunPart, RunPart]":
-        """See ``OutgoingPart``."""
+        """See ``RowPart``."""
         front, rest, _ = _core.cut_runs(self.runs, _ANY_SIZE, count)
         return self._part(front), self._part(rest)
 
     def joined(self, other: OutgoingPart) -> "RunPart | None":
-        """See ``OutgoingPart``."""
+        """See ``RowPart``."""
         if not isinstance(other, RunPart) or other.with_headers is not self.with_headers:
             return None
         return self._part([*self.runs, *other.runs])
