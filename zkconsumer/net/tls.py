@@ -195,8 +195,9 @@ class TlsTransport:
         filled = 0
         with self._mapped():
             try:
-                while filled < len(buffer):
-                    filled += self._read_record(buffer[filled:])
+                # 0: the peer has ended the stream in the orderly way.
+                while filled < len(buffer) and (count := self._read_record(buffer[filled:])):
+                    filled += count
             except ssl.SSLWantReadError:
                 return filled or None
             except (ssl.SSLZeroReturnError, ssl.SSLEOFError):

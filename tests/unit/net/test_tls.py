@@ -114,6 +114,23 @@ def test_one_receive_decrypts_all_that_has_arrived(certificates: Certificates) -
     transport.close()
 
 
+def test_an_orderly_end_of_the_stream(certificates: Certificates) -> None:
+    """What came before a peer's close_notify is returned first, then nothing more."""
+    scripted = ScriptedPeer()
+    peer = TlsPeer(scripted, server_context(certificates))
+    context = context_of(TlsSettings(cafile=certificates.authority))
+    transport = transport_to(peer, context, HOST)
+    transport.handshake(timeout_ms=LONG_MS)
+    transport.set_timeout_ms(LONG_MS)
+    scripted.write(b"bye")
+    buffer = memoryview(bytearray(10))
+    assert transport.receive_into(buffer) == len(b"bye")
+    with pytest.raises(ssl.SSLWantReadError):
+        peer._tls.unwrap()  # sent; an end of ours is not awaited
+    assert [transport.receive_into(buffer) for _ in range(2)] == [0, 0]
+    transport.close()
+
+
 def test_peers_without_tls_are_recognized(certificates: Certificates) -> None:
     """A peer with another protocol differs from one that closes, which may work later."""
     context = context_of(TlsSettings(cafile=certificates.authority))
