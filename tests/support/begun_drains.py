@@ -9,7 +9,7 @@ DRAIN = "0123abcd"
 
 
 def begin(storage: Storage, drain: str = DRAIN) -> None:
-    """Write the identity of a drain to an Iceberg table, as a run does."""
+    """Write the identity of a drain, as a run to an Iceberg table does."""
     identity = DrainIdentity(
         id=drain,
         created_ms=0,

@@ -13,7 +13,7 @@ from typing import Final
 
 from zkconsumer.demo.acts import Acts
 from zkconsumer.demo.group_watch import GroupWatch
-from zkconsumer.demo.members import GroupMember, our_member
+from zkconsumer.demo.members import DemoMember, our_member
 from zkconsumer.demo.tally import DeliveryAudit, Tally
 from zkconsumer.demo.traffic import TrafficWriter
 from zkconsumer.errors import SandboxError
@@ -75,7 +75,7 @@ class Leaving(Acts):
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
         self._offsets_file = folder / "offsets.jsonl"
         self._mirror: ChildProcess | None = None
-        self._member: GroupMember | None = None
+        self._member: DemoMember | None = None
         self._writer: TrafficWriter | None = None
         old.create_topic(TOPIC, PARTITIONS, replication=len(old.brokers))
         self._watches = {
@@ -210,7 +210,7 @@ class Leaving(Acts):
 
     # --- watching -----------------------------------------------------------------------------
 
-    def _join(self, name: str, *address: str) -> GroupMember:
+    def _join(self, name: str, *address: str) -> DemoMember:
         arguments = [*address, "--topic", TOPIC, "--group", GROUP]
         return our_member(name, arguments, self._folder, self._processes)
 

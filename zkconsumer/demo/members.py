@@ -11,7 +11,7 @@ from zkconsumer.sandbox.tools import ScalaTool
 _STOP_TIMEOUT_MS = 20_000
 
 
-class GroupMember:
+class DemoMember:
     """A console consumer as a process.
 
     Args:
@@ -62,7 +62,7 @@ class GroupMember:
 
 def our_member(
     name: str, arguments: Sequence[str], folder: Path, processes: SupervisedProcesses
-) -> GroupMember:
+) -> DemoMember:
     """Start ``zkconsumer consume`` with these arguments; its output is kept in ``folder``."""
     own = folder / name
     own.mkdir()
@@ -71,4 +71,4 @@ def our_member(
         cwd=Path.cwd(),
         files=ChildFiles(stdout=own / "stdout", stderr=own / "stderr"),
     )
-    return GroupMember(name, ScalaTool("zkconsumer consume", process, own))
+    return DemoMember(name, ScalaTool("zkconsumer consume", process, own))

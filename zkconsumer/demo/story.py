@@ -5,7 +5,7 @@ from pathlib import Path
 
 from zkconsumer.demo.acts import Acts
 from zkconsumer.demo.group_watch import GroupWatch
-from zkconsumer.demo.members import GroupMember, our_member
+from zkconsumer.demo.members import DemoMember, our_member
 from zkconsumer.demo.picture import picture
 from zkconsumer.demo.tally import DeliveryAudit, Tally
 from zkconsumer.demo.traffic import TrafficWriter
@@ -52,7 +52,7 @@ class Story(Acts):
         self._cluster = cluster
         self._folder, self._write = folder, write
         self._tally = Tally()
-        self._members: list[GroupMember] = []
+        self._members: list[DemoMember] = []
         self._names: dict[str, str] = {}
         """The members' names, by consumer id."""
         self._shown_ms = 0
@@ -96,13 +96,13 @@ class Story(Acts):
             "kafka.tools.ConsoleConsumer",
             *("--zookeeper", zookeeper, "--topic", TOPIC, "--consumer.config", str(config)),
         )
-        self._add(GroupMember("scala", tool))
+        self._add(DemoMember("scala", tool))
         for number in (1, 2):
             arguments = ["--zookeeper", zookeeper, "--topic", TOPIC]
             arguments += ["--consumer.config", str(config)]
             self._add(our_member(f"python-{number}", arguments, self._folder, self._processes))
 
-    def _add(self, member: GroupMember) -> None:
+    def _add(self, member: DemoMember) -> None:
         """Add a member; wait until each partition has an owner, and each member a partition."""
         self._members.append(member)
         count = len(self._members)
@@ -126,7 +126,7 @@ class Story(Acts):
         )
         self._show(f"{victim.name} is gone, its partitions are not", 3)
 
-    def _all_owned_without(self, gone: GroupMember) -> bool:
+    def _all_owned_without(self, gone: DemoMember) -> bool:
         owners = self._watch.owning_members()
         return bool(owners) and gone.name not in {self._names.get(owner) for owner in owners}
 

@@ -8,12 +8,6 @@ cdef enum:
     _NAP_MS = 500  # as `scope.naps`: interval at which a wait checks for signals that came before it
 
 
-cdef int64_t _now_ms() noexcept:
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return <int64_t>now.tv_sec * 1000 + now.tv_nsec // 1_000_000
-
-
 @cython.final
 cdef class Wakeup:
     cdef zk_wakeup *wakeup
@@ -256,7 +250,7 @@ cdef class Queue:
     # --- taking ---
 
     def head(self, timeout_ms):
-        cdef int64_t deadline_ms = -1 if timeout_ms is None else _now_ms() + max(0, timeout_ms)
+        cdef int64_t deadline_ms = -1 if timeout_ms is None else zk_now_ms() + max(0, timeout_ms)
         while True:
             item = self._head()
             if item is not None:
@@ -265,13 +259,13 @@ cdef class Queue:
                 return None
 
     def pause(self, timeout_ms):
-        cdef int64_t deadline_ms = -1 if timeout_ms is None else _now_ms() + max(0, timeout_ms)
+        cdef int64_t deadline_ms = -1 if timeout_ms is None else zk_now_ms() + max(0, timeout_ms)
         while not zk_queue_was_woken(self.queue, True) and self._nap(True, deadline_ms):
             pass
 
     cdef bint _nap(self, bint for_another, int64_t deadline_ms) except -1:
         """Wait up to _NAP_MS; return False once the deadline has passed."""
-        cdef int64_t left_ms = _NAP_MS if deadline_ms < 0 else deadline_ms - _now_ms()
+        cdef int64_t left_ms = _NAP_MS if deadline_ms < 0 else deadline_ms - zk_now_ms()
         if left_ms <= 0:
             return False
         with nogil:

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 from obstore.exceptions import GenericError
 
+from tests.support.begun_drains import begin
 from tests.support.clusters import fresh_name
 from tests.support.s3_server import BUCKET, file_system, s3_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
 from zkconsumer.drain import layout
-from zkconsumer.drain.identity import DrainIdentity
 from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.drain.local import formats
 from zkconsumer.drain.local.columns import SCHEMA
@@ -85,18 +85,7 @@ def test_an_empty_object_is_a_file(storage: ObjectStorage) -> None:
     for path in (layout.plan_file(1), layout.manifest_file(1), "_zkconsumer/a/b"):
         system.open_output_stream(f"{below}/{path}").close()
     journal = BatchJournal(storage)
-    journal.begin(
-        DrainIdentity(
-            id="d",
-            created_ms=1,
-            cluster="c",
-            subscription="t",
-            starting="earliest",
-            group=None,
-            format="parquet",
-        ),
-        "a",
-    )
+    begin(storage)
     with pytest.raises(DrainError, match=rf"{layout.plan_file(1)} .*damaged"):
         journal.read_state()
     with pytest.raises(DrainError, match=rf"{layout.manifest_file(1)} .*damaged"):
