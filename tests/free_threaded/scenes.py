@@ -10,7 +10,7 @@ from itertools import chain, count
 from operator import length_hint
 from typing import Any
 
-from tests.support.chunks import chunk_of
+from tests.support.chunks import chunk_of, claim_of
 from tests.support.log_broker import LogBroker
 from tests.support.log_readers import LogReader, native_reader
 from tests.support.native_chunks import cursor, native_queue, new_wakeup, offsets_in, set_of
@@ -328,6 +328,62 @@ class FullQueue:
             self.queue.discard_inactive()
 
 
+class AwaitedQueue:
+    """A native queue whose chunks are taken whole; ``taken`` is how many there were."""
+
+    def __init__(self) -> None:
+        core: Any = import_module("zkconsumer.native._core")
+        self.is_there = threading.Event()
+        self.queue = core.Queue(4, tuple, self.is_there.set)
+        self.claim = self.new_claim()
+        self.taken = 0
+
+    def new_claim(self) -> PartitionClaim:
+        """One of the only partition."""
+        return claim_of(TopicPartition("t", 0))
+
+    def pump(self, over: threading.Event) -> None:
+        """Put sets, as the loop in C does."""
+        wakeup, data = new_wakeup(), set_of(range(RECORDS_IN_SET))
+        while not over.is_set():
+            claim = self.claim
+            if self.queue.put_set(claim, data, 0, wakeup) is not None:
+                wakeup.wait(20)
+
+    def take(self, over: threading.Event) -> None:
+        """Take whole chunks; each is as it was put, whoever else takes some."""
+        while not over.is_set():
+            taken = self.queue.take_chunk()
+            if taken is not None:
+                records = taken[-1].take(RECORDS_IN_SET + 1)
+                assert taken[:2] == (0, RECORDS_IN_SET)
+                assert [record.offset for record in records] == list(range(RECORDS_IN_SET))
+                self.taken += 1
+            elif not self.queue.await_chunk():
+                self.is_there.wait(0.01)
+                self.is_there.clear()
+
+    def give_up(self, over: threading.Event) -> None:
+        """Take the partition away, and give it back."""
+        while not over.wait(0.002):
+            self.claim.active = False
+            self.claim = self.new_claim()
+
+    def measure(self, over: threading.Event) -> None:
+        """Read what metrics read."""
+        while not over.is_set():
+            assert self.queue.record_count <= 4 * RECORDS_IN_SET
+            assert self.queue.used_bytes >= 0
+
+
+def whole_chunks(seconds: float, threads: int) -> int:
+    """Several threads take whole chunks, which are put and given up meanwhile."""
+    awaited = AwaitedQueue()
+    takers = [awaited.take] * threads
+    together(seconds, awaited.pump, awaited.pump, *takers, awaited.give_up, awaited.measure)
+    return awaited.taken
+
+
 def fetch_loops(seconds: float, threads: int) -> int:
     """Native fetch loops over TCP: partitions are given up and added again, and loops stopped."""
     received = 0
@@ -381,6 +437,7 @@ SCENES: dict[str, Callable[[float, int], int]] = {
         decoding,
         leases,
         waiting_fetchers,
+        whole_chunks,
         fetch_loops,
     )
 }

@@ -81,6 +81,11 @@ PLANTS = (
     Plant("queue.c", "queue->end = link;", "(void)link;"),
     Plant("queue.c", "used <= queue->share_bytes - size_bytes", "used <= queue->share_bytes"),
     Plant("queue_stream.c", "queue->first->runs = (zk_runs){0};", ""),
+    Plant(
+        "queue_stream.c",
+        "zk_queue_unlink(queue, &queue->first);\n        queue->pending",
+        "queue->pending",
+    ),
     Plant("buffer.c", "!= 1)\n        return;", "> 2)\n        return;"),
     Plant("response.c", "there < response->set_left ? there : response->set_left", "there"),
     Plant(

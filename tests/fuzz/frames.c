@@ -133,8 +133,10 @@ static size_t of_one_topic(const part *parts, size_t count) {
 
 static uint8_t *put_topic(uint8_t *to, int version, const part *parts, size_t count, bool is_sound,
                           bool *may_be_large) {
-    to = version < ZK_FETCH_FLEXIBLE ? put_number(to, parts->topic_bytes, 2)
-                                     : put_length(to, version, (int64_t)parts->topic_bytes);
+    if (version < ZK_FETCH_FLEXIBLE)
+        to = put_number(to, parts->topic_bytes, 2);
+    else if (version < ZK_FETCH_TOPIC_IDS)
+        to = put_length(to, version, (int64_t)parts->topic_bytes);
     memcpy(to, parts->topic, parts->topic_bytes);
     to = put_length(to + parts->topic_bytes, version, (int64_t)count);
     for (const part *part = parts; part < parts + count; part++)

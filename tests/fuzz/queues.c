@@ -39,8 +39,37 @@ static size_t read_all(const zk_runs *runs) {
     return count;
 }
 
+/* Looks at a chunk that is pending; returns how many messages came with it. */
+static size_t check(const zk_chunk *chunk, size_t share, int64_t *at) {
+    require(chunk->fetch_offset == *at);
+    *at = chunk->next_offset;
+    const size_t count = read_all(&chunk->runs);
+    const bool is_alone = count <= 1 && zk_queue_used_bytes(queue) == chunk->size_bytes;
+    require(is_alone || zk_queue_used_bytes(queue) <= share);
+    require(chunk->size_bytes >= zk_runs_charge(&chunk->runs));
+    return count;
+}
+
+/* Takes a whole chunk; returns how many messages came with it. */
+static size_t take_whole(size_t share, int64_t *at) {
+    zk_front front;
+    zk_chunk *dropped = NULL;
+    const bool is_there = zk_queue_look(queue, &front, &dropped);
+    zk_chunks_free(dropped);
+    zk_queue_done(queue);
+    if (!is_there)
+        return 0;
+    zk_chunk *chunk = zk_queue_take(queue, front.number);
+    require(chunk && !zk_queue_take(queue, front.number));
+    require(chunk->fetch_offset == front.fetch_offset && chunk->size_bytes == front.size_bytes);
+    const size_t count = check(chunk, share, at);
+    zk_chunk_free(chunk);
+    zk_queue_done(queue);
+    return count;
+}
+
 /* Takes the head as a stream does; returns how many messages came with it. */
-static size_t take(size_t share, int64_t *at) {
+static size_t take_head(size_t share, int64_t *at) {
     zk_chunk head, *dropped = NULL;
     const zk_head_kind kind = zk_queue_head(queue, &head, &dropped);
     zk_chunks_free(dropped);
@@ -49,16 +78,15 @@ static size_t take(size_t share, int64_t *at) {
     require(kind == ZK_HEAD_CHUNK && zk_queue_name(queue, head.number) &&
             !zk_queue_name(queue, head.number));
     require(zk_queue_named_head(queue) == head.number && zk_queue_remove(queue));
-    require(head.fetch_offset == *at);
-    *at = head.next_offset;
-    const size_t count = read_all(&head.runs);
-    const bool is_alone = count <= 1 && zk_queue_used_bytes(queue) == head.size_bytes;
-    require(is_alone || zk_queue_used_bytes(queue) <= share);
-    require(head.size_bytes >= zk_runs_charge(&head.runs));
+    const size_t count = check(&head, share, at);
     zk_queue_done(queue);
     zk_runs_free(&head.runs);
     zk_claim_drop(head.claim);
     return count;
+}
+
+static size_t take(size_t share, int64_t *at) {
+    return below(2) ? take_whole(share, at) : take_head(share, at);
 }
 
 /* Nobody queues a run without messages. */
@@ -103,6 +131,7 @@ void queue_runs(zk_runs *runs, int64_t fetch_offset) {
         }
     }
     if (zk_claim_is_active(claim)) {
+        require(zk_queue_record_count(queue) == whole - count);
         while (zk_queue_chunk_count(queue))
             count += take(share, &at);
         require(count == whole && at == INT64_MAX);

@@ -78,7 +78,7 @@ static size_t take_length(reading *self, size_t size) {
 static part take_part(reading *self, const uint8_t *name, size_t name_bytes) {
     part one = {.topic = name, .topic_bytes = name_bytes};
     one.partition = (int32_t)take_number(self, 4);
-    skip_number(self, ZK_FETCH_EPOCHS, 4, UINT32_MAX);
+    skip_number(self, ZK_FETCH_EPOCHS, 4, (uint32_t)epoch_of(one.partition));
     one.offset = (int64_t)take_number(self, 8);
     skip_number(self, ZK_FETCH_FLEXIBLE, 4, UINT32_MAX);
     skip_number(self, ZK_FETCH_LOG_START, 8, UINT64_MAX);
@@ -105,7 +105,8 @@ static size_t parse(const uint8_t *request, size_t size, part *parts) {
     size_t count = 0;
     skip_head(&self);
     for (size_t topics = take_length(&self, 4); topics; topics--) {
-        const size_t name_bytes = take_length(&self, 2);
+        const bool has_ids = self.version >= ZK_FETCH_TOPIC_IDS;
+        const size_t name_bytes = has_ids ? ZK_TOPIC_ID_BYTES : take_length(&self, 2);
         const uint8_t *const name = self.at;
         self.at += name_bytes;
         for (size_t partitions = take_length(&self, 4); partitions; partitions--) {

@@ -27,11 +27,20 @@ typedef struct {
     int64_t fetch_offset;
     zk_set set;
     size_t at;
+    bool is_behind;
 } state;
+
+/* Names, and ids of versions that have them. */
+static bool add_topic(zk_pump *pump, size_t topic) {
+    static const uint8_t NAMES[ZK_TOPIC_ID_BYTES + MOST_TOPICS] = "topics";
+    const bool has_ids = pump->head.version >= ZK_FETCH_TOPIC_IDS;
+    return zk_slots_add_topic(&pump->slots, NAMES + topic, has_ids ? ZK_TOPIC_ID_BYTES : 1 + topic);
+}
 
 static void load(world *self, state *states) {
     zk_pump *pump = self->pump;
     zk_pump_clear(pump);
+    pump->ends_at_head = below(4) == 0;
     if (!zk_slots_begin(&pump->slots, self->partition_count, self->topic_count, self->queue_count))
         abort();
     for (size_t at = 0; at < self->queue_count; at++)
@@ -40,10 +49,12 @@ static void load(world *self, state *states) {
     for (size_t at = 0; at < self->partition_count; at++) {
         const partition *one = self->partitions + at;
         for (; topic <= one->topic; topic++)
-            if (!zk_slots_add_topic(&pump->slots, (const uint8_t *)"topics" + topic, 1 + topic))
+            if (!add_topic(pump, topic))
                 abort();
         zk_slot *slot = zk_slots_add(&pump->slots, one->queue, (int32_t)at, one->claim);
         slot->fetch_offset = states[at].fetch_offset;
+        slot->leader_epoch = epoch_of(slot->partition);
+        slot->is_behind = states[at].is_behind;
         if (states[at].set.bytes) {
             zk_pump_load_set(pump, slot, states[at].set.bytes, states[at].at, states[at].set.offset,
                          states[at].set.requested_bytes);
@@ -57,7 +68,7 @@ void lend_again(world *self) {
     state states[MOST_SLOTS];
     for (size_t at = 0; at < self->partition_count; at++) {
         const zk_slot *slot = self->pump->slots.slots + at;
-        states[at] = (state){slot->fetch_offset, slot->set, slot->at};
+        states[at] = (state){slot->fetch_offset, slot->set, slot->at, slot->is_behind};
         if (slot->set.bytes && !slot->reclaim)
             zk_buffer_share(slot->set.bytes);
         else
@@ -75,19 +86,41 @@ static partition *find(world *self, const zk_claim *claim) {
     abort();
 }
 
+static void note_chunk(world *self, const zk_chunk *chunk) {
+    partition *one = find(self, chunk->claim);
+    if (zk_claim_is_active(one->claim) && chunk->fetch_offset != one->expected)
+        abort(); /* something is lost, or comes twice */
+    one->expected = chunk->next_offset;
+    read_chunk(&chunk->runs, self->is_sound, chunk->fetch_offset, chunk->next_offset);
+    chunks_taken++;
+}
+
+/* As a reader of whole chunks does. */
+static bool take_whole(world *self, zk_queue *queue) {
+    zk_front front;
+    zk_chunk *dropped = NULL;
+    const bool is_there = zk_queue_look(queue, &front, &dropped);
+    zk_chunks_free(dropped);
+    zk_chunk *chunk = is_there ? zk_queue_take(queue, front.number) : NULL;
+    if (chunk)
+        note_chunk(self, chunk);
+    else
+        zk_queue_done(queue);
+    zk_chunk_free(chunk);
+    zk_queue_notify_pumps(queue);
+    return is_there;
+}
+
 bool take_chunk(world *self, zk_queue *queue) {
+    if (below(2))
+        return take_whole(self, queue);
     zk_chunk head = {0}, *dropped = NULL;
     const zk_head_kind kind = zk_queue_head(queue, &head, &dropped);
     zk_chunks_free(dropped);
     if (kind == ZK_HEAD_CHUNK) {
-        partition *one = find(self, head.claim);
-        if (zk_claim_is_active(one->claim) && head.fetch_offset != one->expected)
-            abort(); /* something is lost, or comes twice */
-        one->expected = head.next_offset;
-        read_chunk(&head.runs, self->is_sound, head.fetch_offset, head.next_offset);
+        note_chunk(self, &head);
         zk_runs_free(&head.runs);
         zk_claim_drop(head.claim);
-        chunks_taken++;
         if (zk_queue_name(queue, head.number))
             zk_queue_remove(queue);
         zk_queue_done(queue);

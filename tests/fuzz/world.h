@@ -34,6 +34,9 @@ bool take_chunk(world *self, zk_queue *queue);
 /* Empties the queues. Where they end, the slots must begin. */
 void check_end(world *self);
 
+/* The leader's epoch that is sent with a partition; of the first one none is. */
+static inline int32_t epoch_of(int32_t partition) { return partition - 1; }
+
 /* How many chunks came out so far. */
 extern uint64_t chunks_taken;
 

@@ -18,6 +18,7 @@ static zk_queue *queue;
 static _Atomic(zk_claim *) claims[PUMPS]; /* each its pump's; the stream only gives them up */
 static atomic_int pumps_left;
 static atomic_ulong sent, dropped_for;
+static atomic_ulong awaits, calls; /* calls: that a chunk was awaited for */
 
 static void require(bool holds) {
     if (!holds)
@@ -68,8 +69,51 @@ static void discard(void) {
     zk_queue_notify_pumps(queue);
 }
 
-/* Takes one chunk, if any; returns how many messages it has. */
-static size_t take(bool *is_any) {
+static size_t count_in(const zk_runs *runs) {
+    size_t count = 0;
+    for (size_t at = 0; at < runs->count; at++) {
+        zk_cursor cursor = zk_run_begin(runs->items + at);
+        zk_message message;
+        int64_t offset;
+        while (zk_run_next(&cursor, &offset, &message) == ZK_MESSAGE)
+            count++;
+    }
+    return count;
+}
+
+/* Gives up the claim of one chunk of many. */
+static void give_up(zk_claim *claim) {
+    static unsigned long taken;
+    if (++taken % 50 == 0) {
+        zk_claim_set_active(claim, false);
+        atomic_fetch_add(&dropped_for, 1);
+        discard();
+    }
+}
+
+/* Takes one whole chunk, if any; returns how many messages it has. */
+static size_t take_whole(bool *is_any) {
+    zk_front front;
+    zk_chunk *dropped = NULL;
+    *is_any = zk_queue_look(queue, &front, &dropped);
+    zk_chunks_free(dropped);
+    if (*is_any) {
+        zk_chunk *chunk = zk_queue_take(queue, front.number);
+        require(chunk != NULL);
+        zk_queue_notify_pumps(queue);
+        const size_t count = count_in(&chunk->runs);
+        give_up(chunk->claim);
+        zk_chunk_free(chunk);
+        return count;
+    }
+    zk_queue_done(queue);
+    zk_queue_notify_pumps(queue);
+    atomic_fetch_add(&awaits, !zk_queue_await(queue));
+    return 0;
+}
+
+/* Takes the head, if any, as a stream does; returns how many messages it has. */
+static size_t take_head(bool *is_any) {
     zk_chunk head, *dropped = NULL;
     const zk_head_kind kind = zk_queue_head(queue, &head, &dropped);
     zk_chunks_free(dropped);
@@ -77,35 +121,33 @@ static size_t take(bool *is_any) {
     *is_any = kind == ZK_HEAD_CHUNK;
     if (!*is_any)
         return 0;
-    size_t count = 0;
-    for (size_t at = 0; at < head.runs.count; at++) {
-        zk_cursor cursor = zk_run_begin(head.runs.items + at);
-        zk_message message;
-        int64_t offset;
-        while (zk_run_next(&cursor, &offset, &message) == ZK_MESSAGE)
-            count++;
-    }
+    const size_t count = count_in(&head.runs);
     /* Only a claim that was given up may be gone by now, and here nobody else does that. */
     require(zk_queue_name(queue, head.number) && zk_queue_remove(queue));
     zk_queue_notify_pumps(queue);
     zk_runs_free(&head.runs);
-    static unsigned long taken;
-    if (++taken % 50 == 0) {
-        zk_claim_set_active(head.claim, false);
-        atomic_fetch_add(&dropped_for, 1);
-        discard();
-    }
+    give_up(head.claim);
     zk_claim_drop(head.claim);
     zk_queue_done(queue);
     zk_queue_notify_pumps(queue);
     return count;
 }
 
+static size_t take(bool *is_any) {
+    static unsigned long turns;
+    return ++turns % 2 ? take_whole(is_any) : take_head(is_any);
+}
+
+static void note_call(void *owner) {
+    (void)owner;
+    atomic_fetch_add(&calls, 1);
+}
+
 int main(int count, char **words) {
     zk_crc32_choose();
     if (!load_all(count, words, 1))
         return 2;
-    queue = zk_queue_new(5, NULL, NULL);
+    queue = zk_queue_new(5, note_call, NULL);
     zk_queue_set_share(queue, 50000);
     pthread_t threads[PUMPS];
     atomic_store(&pumps_left, PUMPS);
@@ -125,6 +167,7 @@ int main(int count, char **words) {
     for (bool is_any = true; is_any;)
         got += take(&is_any);
     require(zk_queue_used_bytes(queue) == 0 && zk_queue_chunk_count(queue) == 0);
+    require(atomic_load(&calls) <= atomic_load(&awaits));
     require(got <= atomic_load(&sent) && got > atomic_load(&sent) / 4);
     zk_queue_free(queue);
     for (size_t at = 0; at < PUMPS; at++)

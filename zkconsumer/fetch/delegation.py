@@ -9,10 +9,10 @@ chunk.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.completed import NOTHING, PackedSet
+from zkconsumer.fetch.core.delegated import Returned
 from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.stream_partition import StreamPartition
 from zkconsumer.fetch.stream_partitions import StreamPartitions
@@ -35,30 +35,6 @@ class Delegation:
     part_bytes: int
     others_wait: bool
     grown_bytes: int = 0
-
-
-class Returned(NamedTuple):
-    """Hold the state of a delegated partition on its return, as ``_core.Pump.unload`` returns it.
-
-    Attributes:
-        fetch_offset: the offset after the last queued record.
-        needed_bytes: see ``PartitionState``.
-        grown_bytes: see there.
-        turn: number of its last turn; 0: none since it was delegated.
-        is_unsupported: whether Python has to unpack what is packed.
-        error_code: the broker's error for the request at ``fetch_offset``; 0: none.
-        is_left_out: whether the response to that request omitted it.
-        packed: received bytes that are not queued yet, as the arguments of a ``RecordSet``.
-    """
-
-    fetch_offset: int
-    needed_bytes: int
-    grown_bytes: int = 0
-    turn: int = 0
-    is_unsupported: bool = False
-    error_code: int = 0
-    is_left_out: bool = False
-    packed: tuple[memoryview, int, int, int, int, bool] | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -14,13 +14,14 @@ from zkconsumer.records.engine import ENGINE, Engine
 class PureProgress:
     """Progress as a Python object: at first active, with unknown offsets."""
 
-    __slots__ = ("active", "consumed_offset", "delivered_offset", "high_watermark")
+    __slots__ = ("active", "consumed_offset", "delivered_offset", "high_watermark", "log_start")
 
     def __init__(self) -> None:
         self.active = True
         self.consumed_offset: int | None = None
         self.delivered_offset: int | None = None
         self.high_watermark = -1
+        self.log_start = -1
 
 
 # For mypy both are one class: they have the same fields.

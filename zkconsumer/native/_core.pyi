@@ -267,6 +267,7 @@ class Progress:
     consumed_offset: int | None
     delivered_offset: int | None
     high_watermark: int
+    log_start: int
 
 @final
 class Wakeup:
@@ -331,7 +332,9 @@ class Queue:
     Args:
         max_chunks: maximum number of chunks of active claims.
         make_chunk: makes the Python object of a native chunk from its claim, the requested offset,
-            the next offset, the records and the bytes that it is charged.
+            the next offset, the records and the bytes that it is charged; None: ``head`` is not
+            called.
+        on_change: called, with the GIL, as ``await_chunk`` says; ``listen`` replaces it.
 
     Attributes:
         waiters: called when there is capacity.
@@ -339,7 +342,12 @@ class Queue:
 
     waiters: deque[Callable[[], None]]
 
-    def __init__(self, max_chunks: int, make_chunk: Callable[..., object]) -> None: ...
+    def __init__(
+        self,
+        max_chunks: int,
+        make_chunk: Callable[..., object] | None,
+        on_change: Callable[[], None] | None = None,
+    ) -> None: ...
     @property
     def half_share_bytes(self) -> int: ...
     def set_share(self, share_bytes: int) -> None:
@@ -354,7 +362,13 @@ class Queue:
     @property
     def chunk_count(self) -> int: ...
     @property
+    def record_count(self) -> int:
+        """The number of records in chunks of active claims that Python has no objects for."""
+    @property
     def used_bytes(self) -> int: ...
+    @property
+    def queued_bytes(self) -> int:
+        """``used_bytes`` without the chunk that was taken last."""
     @property
     def waiting_pumps(self) -> int:
         """The number of native loops that wait for capacity."""
@@ -397,6 +411,25 @@ class Queue:
     def remove(self) -> None:
         """Remove ``named_head``; a chunk is pending from then on."""
     def release(self, item: object) -> None: ...
+    def take_chunk(self) -> tuple[int, int, int, int, Fetched] | None:
+        """Take the next chunk without making an object of it; for pumps' queues of no stream.
+
+        Its charge lasts until the next call. Items that ``head`` returned or Python put are not
+        taken: it stops in front of them. Notifies the pumps that wait for capacity; ``waiters`` are
+        not called.
+
+        Returns:
+            The requested offset, the next offset, the leader epoch before that (-1 if not known),
+            the bytes that it is charged, and its records; None if no chunk is there.
+
+        Raises:
+            MemoryError: the chunk stays where it is.
+        """
+    def await_chunk(self) -> bool:
+        """Return whether a chunk of an active claim is there; if not, await one.
+
+        Then ``on_change`` is called after the next native put, and only after that one.
+        """
     def named_items(self) -> list[object]:
         """Return all items that Python put, and the native chunk that ``head`` returned."""
     def discard(self) -> None:
@@ -621,17 +654,22 @@ class Pump:
         part_bytes: int,
         grown_bytes: int,
         others_wait: bool,
+        ends_at_head: bool = False,
     ) -> None:
         """Delegate partitions to the pump.
 
         Args:
             queues: the queues of their chunks; each has adopted the claims of its partitions.
             topics: with each name its slots: index of the queue, partition, claim, fetch offset,
-                needed bytes, grown bytes, and the packed set: None, or bytes, position in them,
-                requested offset and requested bytes.
+                needed bytes, grown bytes, the packed set (None, or bytes, position in them,
+                requested offset and requested bytes), the leader epoch to send (-1: none), and
+                whether it is behind: more waits for it than one response brings. For a version of
+                Fetch from 13 on a topic's id, 16 bytes, takes the place of its name.
             part_bytes: max bytes of a partition in a request.
             grown_bytes: the limit of that for a partition that lags far behind.
             others_wait: the broker is not to wait for data.
+            ends_at_head: once a response came and no partition is behind, ``run`` returns as if
+                it was called, until the next ``load``.
         """
     def unload(self) -> list[tuple[Any, ...]]:
         """Take the partitions back, in the order of ``load``.
@@ -658,15 +696,20 @@ class Pump:
             A PUMP value; the next correlation id; whether Python must take the partitions back; the
             failure (an IO value), its errno and its text, if it is broken; and whether part of a
             response came.
+
+        Raises:
+            ValueError: the version is not known, or one with topic ids, and a topic has a name.
         """
     def quiet_ms(self) -> int:
         """Return how long from now on no request may be sent (the broker's quota)."""
     def last_request(self) -> bytes:
         """Return the last request, with its length in front."""
-    def counts(self) -> tuple[int, int, int, int, int, int]:
+    def counts(self) -> tuple[int, int, int, int, int, int, int, int, int, int, int]:
         """Fetches, partitions, bytes, records, milliseconds since this was last called.
 
-        And the longest pause in milliseconds that the broker asked for (quotas).
+        And the longest pause in milliseconds that the broker asked for (quotas); the bytes of whole
+        requests that were sent, and of complete responses; the milliseconds of the longest fetch;
+        the bytes of records in the largest response; and the throttle times of all responses, ms.
         """
     def clear_call(self) -> None:
         """Clear all calls so far."""

@@ -168,6 +168,7 @@ cdef extern from "batches.h" nogil:
         size_t position
         int64_t next_offset
         size_t remaining_bytes
+        int32_t leader_epoch
     zk_set_result zk_read_set(
         zk_buffer *set, size_t position, const zk_set_limits *limits, zk_runs *runs
     )
@@ -201,6 +202,8 @@ cdef extern from "claim.h" nogil:
     void zk_claim_set_active(zk_claim *claim, bint active)
     int64_t zk_claim_high_watermark(zk_claim *claim)
     void zk_claim_set_high_watermark(zk_claim *claim, int64_t offset)
+    int64_t zk_claim_log_start(zk_claim *claim)
+    void zk_claim_set_log_start(zk_claim *claim, int64_t offset)
 
 
 cdef extern from "chunk.h" nogil:
@@ -208,6 +211,7 @@ cdef extern from "chunk.h" nogil:
         zk_claim *claim
         int64_t fetch_offset
         int64_t next_offset
+        int32_t leader_epoch
         size_t size_bytes
         zk_runs runs
         uint64_t number
@@ -258,6 +262,17 @@ cdef extern from "queue.h" nogil:
     bint zk_queue_name(zk_queue *queue, uint64_t number)
     uint64_t zk_queue_named_head(zk_queue *queue)
     bint zk_queue_remove(zk_queue *queue)
+    ctypedef struct zk_front:
+        uint64_t number
+        int64_t fetch_offset
+        int64_t next_offset
+        size_t size_bytes
+        int32_t leader_epoch
+    bint zk_queue_look(zk_queue *queue, zk_front *front, zk_chunk **dropped)
+    zk_chunk *zk_queue_take(zk_queue *queue, uint64_t number)
+    bint zk_queue_await(zk_queue *queue)
+    size_t zk_queue_record_count(zk_queue *queue)
+    size_t zk_queue_queued_bytes(zk_queue *queue)
     void zk_queue_done(zk_queue *queue)
     void zk_queue_discard(zk_queue *queue, zk_chunk **dropped)
     void zk_queue_notify_pumps(zk_queue *queue)

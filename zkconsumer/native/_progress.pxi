@@ -51,3 +51,11 @@ cdef class Progress:
     @high_watermark.setter
     def high_watermark(self, int64_t offset):
         zk_claim_set_high_watermark(self.claim, offset)
+
+    @property
+    def log_start(self):
+        return zk_claim_log_start(self.claim)
+
+    @log_start.setter
+    def log_start(self, int64_t offset):
+        zk_claim_set_log_start(self.claim, offset)

@@ -12,14 +12,20 @@ cdef extern from "pump.h" nogil:
         int64_t fetch_offset
         size_t needed_bytes
         size_t grown_bytes
+        int32_t leader_epoch
+        bint is_behind
         uint64_t turn
         int reclaim
         int16_t error_code
         zk_set set
         size_t at
+    ctypedef struct zk_topic:
+        uint32_t size
     ctypedef struct zk_slots:
         zk_slot *slots
         size_t count
+        zk_topic *topics
+        size_t topic_count
     bint zk_slots_begin(zk_slots *slots, size_t slot_count, size_t topic_count, size_t outlets)
     bint zk_slots_add_topic(zk_slots *slots, const uint8_t *name, size_t size)
     bint zk_slots_add_outlet(zk_slots *slots, zk_queue *queue)
@@ -54,7 +60,9 @@ cdef extern from "pump.h" nogil:
     enum:
         ZK_RECLAIM_SET
         ZK_RECLAIM_LEFT_OUT
+        ZK_FETCH_TOPIC_IDS
         ZK_FETCH_LAST
+        ZK_TOPIC_ID_BYTES
     ctypedef enum zk_pump_end:
         ZK_PUMP_CALLED
         ZK_PUMP_STOPPED
@@ -68,6 +76,11 @@ cdef extern from "pump.h" nogil:
         uint64_t records
         uint64_t duration_ms
         uint64_t throttle_ms
+        uint64_t throttled_ms
+        uint64_t sent_bytes
+        uint64_t received_bytes
+        uint64_t longest_ms
+        uint64_t largest_bytes
     void zk_queue_remove_wakeup(zk_queue *queue, zk_wakeup *wakeup)
     ctypedef struct zk_pump:
         zk_wakeup *wakeup
@@ -78,6 +91,7 @@ cdef extern from "pump.h" nogil:
         zk_request request
         zk_exchange exchange
         zk_pump_counts counts
+        bint ends_at_head
         int64_t report_ms
         int64_t timeout_ms
         size_t max_frame_bytes
@@ -168,6 +182,7 @@ cdef class Pump:
         size_t part_bytes,
         size_t grown_bytes,
         bint others_wait,
+        bint ends_at_head=False,
     ):
         zk_pump_clear(self.pump)
         self.queues = queues
@@ -177,6 +192,7 @@ cdef class Pump:
         self.pump.plan.part_bytes = self.pump.unpacker.limits.part_bytes = part_bytes
         self.pump.unpacker.limits.grown_bytes = grown_bytes
         self.pump.plan.has_others_waiting = others_wait
+        self.pump.ends_at_head = ends_at_head
         cdef Queue queue
         for queue in queues:
             zk_slots_add_outlet(&self.pump.slots, queue.queue)
@@ -188,7 +204,17 @@ cdef class Pump:
         cdef zk_slot *slot
         if not zk_slots_add_topic(&self.pump.slots, <const uint8_t *>name, len(name)):
             raise MemoryError
-        for outlet, partition, progress, fetch_offset, needed_bytes, grown_bytes, packed in slots:
+        for (
+            outlet,
+            partition,
+            progress,
+            fetch_offset,
+            needed_bytes,
+            grown_bytes,
+            packed,
+            leader_epoch,
+            is_behind,
+        ) in slots:
             slot = zk_slots_add(&self.pump.slots, outlet, partition, progress.claim)
             if slot == NULL:
                 raise MemoryError
@@ -196,6 +222,8 @@ cdef class Pump:
             slot.needed_bytes = needed_bytes
             # It may have grown where there was more for each.
             slot.grown_bytes = min(<size_t>grown_bytes, self.pump.unpacker.limits.grown_bytes)
+            slot.leader_epoch = leader_epoch
+            slot.is_behind = is_behind
             if packed is not None:
                 self._load_set(slot, packed)
 
@@ -246,6 +274,7 @@ cdef class Pump:
                     slot.error_code,
                     slot.reclaim == ZK_RECLAIM_LEFT_OUT,
                     packed,
+                    slot.is_behind,
                 )
             )
         zk_pump_clear(self.pump)
@@ -285,6 +314,8 @@ cdef class Pump:
             raise MemoryError
         if not 0 <= version <= ZK_FETCH_LAST:
             raise ValueError(f"no version {version} of Fetch is known here")
+        if version >= ZK_FETCH_TOPIC_IDS and not self._has_topic_ids():
+            raise ValueError(f"version {version} of Fetch needs the ids of all topics")
         self.pump.head.version = version
         self.pump.max_frame_bytes = max_response_bytes
         self.pump.max_entry_bytes = max_entry_bytes
@@ -306,6 +337,13 @@ cdef class Pump:
             <bint>self.pump.exchange.has_received,
         )
 
+    cdef bint _has_topic_ids(self):
+        cdef size_t at
+        for at in range(self.pump.slots.topic_count):
+            if self.pump.slots.topics[at].size != ZK_TOPIC_ID_BYTES:
+                return False
+        return True
+
     def quiet_ms(self):
         return zk_pump_quiet_ms(self.pump)
 
@@ -322,6 +360,11 @@ cdef class Pump:
             counts.records,
             counts.duration_ms,
             counts.throttle_ms,
+            counts.sent_bytes,
+            counts.received_bytes,
+            counts.longest_ms,
+            counts.largest_bytes,
+            counts.throttled_ms,
         )
 
     @cython.critical_section

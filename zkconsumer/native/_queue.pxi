@@ -136,11 +136,12 @@ cdef class Queue:
     cdef object on_change
     cdef readonly object waiters
 
-    def __cinit__(self, size_t max_chunks, make_chunk):
+    def __cinit__(self, size_t max_chunks, make_chunk, on_change=None):
         self.queue = zk_queue_new(max_chunks, _notify, <void *>self)
         if self.queue == NULL:
             raise MemoryError("no memory or no descriptors for a queue")
         self.make_chunk = make_chunk
+        self.on_change = on_change
         self.items = {}
         self.claims = {}
         self.purge_at = 64
@@ -182,6 +183,14 @@ cdef class Queue:
     @property
     def chunk_count(self):
         return zk_queue_chunk_count(self.queue)
+
+    @property
+    def record_count(self):
+        return zk_queue_record_count(self.queue)
+
+    @property
+    def queued_bytes(self):
+        return zk_queue_queued_bytes(self.queue)
 
     @property
     def used_bytes(self):
@@ -334,6 +343,42 @@ cdef class Queue:
             self.pending = None
             self.notify_capacity()
 
+    def take_chunk(self):
+        cdef zk_front front
+        cdef zk_chunk *dropped = NULL
+        cdef zk_chunk *taken
+        cdef Fetched fetched
+        while True:
+            is_there = zk_queue_look(self.queue, &front, &dropped)
+            if dropped != NULL:
+                zk_chunks_free(dropped)
+                dropped = NULL
+                zk_queue_notify_pumps(self.queue)
+            if not is_there:
+                zk_queue_done(self.queue)
+                zk_queue_notify_pumps(self.queue)
+                return None
+            # First all that takes memory: without it the chunk stays where it is.
+            fetched = Fetched.__new__(Fetched)
+            made = (
+                front.fetch_offset,
+                front.next_offset,
+                front.leader_epoch,
+                front.size_bytes,
+                fetched,
+            )
+            taken = zk_queue_take(self.queue, front.number)
+            if taken == NULL:
+                continue  # it was given up in this moment, or somebody else has it
+            fetched.memory_bytes = front.size_bytes
+            fetched.fetched = zk_fetched_from(&taken.runs)
+            zk_chunk_free(taken)
+            zk_queue_notify_pumps(self.queue)
+            return made
+
+    def await_chunk(self):
+        return zk_queue_await(self.queue)
+
     def named_items(self):
         return list(self.items.values())
 
@@ -368,6 +413,8 @@ cdef zk_chunk *_chunk_of_set(Progress claim, data, int64_t fetch_offset) except 
             chunk = zk_chunk_new(claim.claim, limits.fetch_offset, result.next_offset, &runs)
         if chunk == NULL:
             zk_runs_free(&runs)
+        else:
+            chunk.leader_epoch = result.leader_epoch
     if result.status == ZK_SET_REFUSED:
         raise ValueError(f"the set is not sound at byte {result.position}")
     if chunk == NULL:

@@ -23,7 +23,7 @@ from zkconsumer.net.in_flight import InFlight, RawStream, Received
 from zkconsumer.net.incoming import IncomingFrame
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import HasDescriptor, Transport
-from zkconsumer.wire.api import Request
+from zkconsumer.wire.api import ApiKey, Request
 from zkconsumer.wire.codec import decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
@@ -273,11 +273,19 @@ class BrokerConnection:
                 self._client_id.encode(),
                 self._max_response_bytes,
                 self._max_entry_bytes,
+                self._on_exchanged,
             )
             try:
                 yield line
             finally:
                 self._correlation_id = line.correlation_id
+
+    def _on_exchanged(
+        self, sent_bytes: int, received_bytes: int, took_ms: int, throttle_ms: int
+    ) -> None:
+        """Report a Fetch that native code exchanged."""
+        self._traffic.on_sent(self.broker, sent_bytes)
+        self._traffic.on_response(self.broker, ApiKey.FETCH, received_bytes, took_ms, throttle_ms)
 
     def close(self) -> None:
         """Close the connection, and wake a thread that waits for a response. Thread: any."""

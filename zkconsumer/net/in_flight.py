@@ -1,5 +1,6 @@
 """Requests in flight, and connections that are delegated to native code."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
@@ -19,6 +20,8 @@ class RawStream:
         client_id: sent with every request, as UTF-8.
         max_response_bytes: the largest response to accept.
         max_entry_bytes: how far a fetch response may exceed its limit; see ``response_bounds``.
+        on_exchanged: called for each Fetch response, with the sizes of request and response in
+            bytes, the time between them in ms, and the throttle time in ms.
     """
 
     descriptor: int
@@ -26,6 +29,7 @@ class RawStream:
     client_id: bytes
     max_response_bytes: int
     max_entry_bytes: int
+    on_exchanged: Callable[[int, int, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,10 +1,6 @@
 """The native loop with some queues full and others empty, or with nothing to do."""
 
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,17 +17,16 @@ from tests.support.fetch_bench import (
     wait_for,
 )
 from tests.support.native_chunks import native_queue
+from tests.support.pump_bench import Slot, pump_bench, slot
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import records
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
 
 if TYPE_CHECKING:
-    from zkconsumer.native._core import Pump
     from zkconsumer.streams.queues import NativeChunkQueue
 
 __all__ = ["each_loop"]
@@ -57,60 +52,8 @@ def test_a_busy_queue_is_not_delayed_by_an_idle_one() -> None:
             assert take_values(busy, 2) == [text, text]
 
 
-Slot = tuple[object, ...]
-
-
-def slot(claim: PartitionClaim, place: int, data: bytes = b"", offset: int = 0) -> Slot:
-    """A partition as the pump loads it, with what is left of its record set."""
-    packed = (memoryview(data), 0, offset, 4096) if data else None
-    return (place, claim.topic_partition.partition, claim, offset, 0, 0, packed)
-
-
-class SilentBroker:
-    """A pump whose broker reads nothing, and whose socket buffers hold few requests."""
-
-    def __init__(self, broker: socket.socket, own: socket.socket, scope: ThreadScope) -> None:
-        self.broker, self._own, self._scope = broker, own, scope
-        self.pump: Pump = import_module("zkconsumer.native._core").Pump()
-        self.pump.configure(
-            min_bytes=1,
-            max_bytes=1 << 30,
-            max_wait_ms=100,
-            timeout_ms=60_000,
-            max_decompressed_bytes=1 << 30,
-            growth_max_bytes=1 << 20,
-            report_ms=0,
-        )
-
-    def start(self, queues: "list[NativeChunkQueue]", slots: list[Slot]) -> None:
-        """Start the pump; claims with a record set must have been adopted by their queue."""
-        native = [queue.native for queue in queues]
-        self.pump.load(native, [(b"t", slots)], part_bytes=4096, grown_bytes=0, others_wait=False)
-        self._scope.spawn("pump", self._run, stop=self.pump.stop)
-
-    def _run(self) -> None:
-        self.pump.run(
-            self._own.fileno(),
-            version=0,
-            correlation_id=1,
-            client_id=b"c",
-            max_response_bytes=1 << 20,
-            max_entry_bytes=1 << 20,
-            quiet_ms=0,
-        )
-
-
-@contextmanager
-def silent_broker() -> Iterator[SilentBroker]:
-    """Connect a pump and a silent broker by two sockets with small buffers."""
-    broker, own = socket.socketpair()
-    scope = ThreadScope("silent")
-    with broker, own:
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        own.settimeout(0)
-        yield SilentBroker(broker, own, scope)
-        assert scope.close(5_000) == []
-        assert scope.first_error() is None
+FEW_BYTES = 4096
+"""The socket buffers hold few requests."""
 
 
 def many_slots(place: int, queue: "NativeChunkQueue") -> list[Slot]:
@@ -124,10 +67,11 @@ def test_capacity_is_noticed_while_a_request_is_stuck() -> None:
     queue, other = native_queue(1), native_queue(1)
     first, second = (PartitionClaim(T0, queue, 0) for _ in range(2))
     assert queue.native.put_set(first, build_message_set(records(0)), 0) is None
-    with silent_broker() as bench:
+    with pump_bench(buffer_bytes=FEW_BYTES) as bench:
         queue.native.adopt(second)
         waits = slot(second, 0, build_message_set(records(1)), 1)
-        bench.start([queue, other], [waits, *many_slots(1, other)])
+        bench.load([queue.native, other.native], [waits, *many_slots(1, other)])
+        bench.start()
         assert bench.broker.recv(1) == b"\0"
         wait_for(lambda: queue.native.waiting_pumps, "the pump to wait for room")
         for offset in (0, 1):
@@ -139,9 +83,13 @@ def test_capacity_is_noticed_while_a_request_is_stuck() -> None:
 def test_a_stop_is_noticed_while_a_request_is_stuck() -> None:
     """The pump's thread ends at once."""
     queue = native_queue(1)
-    with silent_broker() as bench:
-        bench.start([queue], many_slots(0, queue))
+    with pump_bench(buffer_bytes=FEW_BYTES) as bench:
+        bench.load([queue.native], many_slots(0, queue))
+        bench.start()
         assert bench.broker.recv(1) == b"\0"
+        bench.pump.stop()
+        bench.ended()
+        assert bench.counts().sent_bytes == 0, "it was not sent as a whole"
 
 
 def test_one_decompressed_set_at_a_time_waits_for_a_queue() -> None:
@@ -151,10 +99,11 @@ def test_one_decompressed_set_at_a_time_waits_for_a_queue() -> None:
     queue = native_queue(3)
     claims = [PartitionClaim(TopicPartition("t", number), queue, 0) for number in range(2)]
     delivered: list[tuple[int, int]] = []
-    with silent_broker() as bench:
+    with pump_bench() as bench:
         for claim in claims:
             queue.native.adopt(claim)
-        bench.start([queue], [slot(claim, 0, data) for claim in claims])
+        bench.load([queue.native], [slot(claim, 0, data) for claim in claims])
+        bench.start()
         while len(delivered) < 2 * len(large):
             item = queue.take(5_000)
             assert isinstance(item, Chunk)

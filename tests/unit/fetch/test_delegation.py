@@ -7,7 +7,8 @@ from tests.support.record_sets import records
 from tests.support.stream_fetchers import OTHER, SETTINGS, fetcher_with, request_of
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
-from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
+from zkconsumer.fetch.core.delegated import Returned
+from zkconsumer.fetch.delegation import Delegation, NativeDelegate
 from zkconsumer.fetch.stream_partition import LeaderUnusable
 from zkconsumer.fetch.stream_partitions import Outcome
 from zkconsumer.model import TopicPartition

@@ -6,7 +6,7 @@ broker's quota, and when to hedge a request.
 
 import logging
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ZkConsumerError
@@ -39,6 +39,20 @@ Newest = Callable[[NegotiatedConnection], int]
 
 MOST_THROTTLE_MS: Final = 300_000
 """Maximum pause for a quota, ms: far beyond those of usual quotas. The pump has the same bound."""
+
+
+class SecondResponse(NamedTuple):
+    """Hold the response to a hedged request, which came before that to the first one.
+
+    Attributes:
+        request: the request that it answers.
+        response: the response.
+        took_ms: the time since the first one was sent.
+    """
+
+    request: FetchRequest
+    response: FetchResponse
+    took_ms: int
 
 
 class HedgedExchange:

@@ -11,7 +11,6 @@ enum {
     ZK_BATCH_HEAD_BYTES = 61, /* up to the first record */
     ZK_TRANSACTIONAL_MASK = 0x10,
     ZK_CONTROL_MASK = 0x20,
-    ZK_NO_LEADER_EPOCH = -1,
 };
 
 typedef struct {

@@ -213,12 +213,15 @@ zk_set_status zk_reader_read(zk_reader *reader) {
 
 zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
                           zk_runs *runs) {
-    zk_reader reader = {.limits = *limits, .set = set, .position = position};
+    zk_reader reader = {.limits = *limits,
+                        .set = set,
+                        .position = position,
+                        .last_leader_epoch = ZK_NO_LEADER_EPOCH};
     reader.walk = (zk_walker){.limits = &reader.limits,
                               .runs = runs,
                               .remaining_bytes = limits->bound_bytes,
                               .next_offset = limits->fetch_offset};
     zk_set_status status = position <= set->used ? zk_reader_read(&reader) : ZK_SET_ENDS;
     return (zk_set_result){status, reader.position, reader.walk.next_offset,
-                           reader.walk.remaining_bytes};
+                           reader.walk.remaining_bytes, reader.last_leader_epoch};
 }

@@ -34,6 +34,7 @@ typedef struct {
     size_t position;        /* after the last entry that was read */
     int64_t next_offset;    /* after the last record; never below the fetch offset */
     size_t remaining_bytes; /* of the bound */
+    int32_t leader_epoch;   /* of the last batch that was read, whether it has records or not; else -1 */
 } zk_set_result;
 
 /* Reads a set from a position on, in one go and without a filter; adds its runs to `runs`. */

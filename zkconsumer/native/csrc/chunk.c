@@ -178,6 +178,10 @@ bool zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
     return true;
 }
 
+static int32_t last_epoch(const zk_runs *runs) {
+    return runs->count ? runs->items[runs->count - 1].leader_epoch : ZK_NO_LEADER_EPOCH;
+}
+
 zk_chunk *zk_chunk_new(zk_claim *claim, int64_t fetch_offset, int64_t next_offset, zk_runs *runs) {
     zk_chunk *chunk = calloc(1, sizeof *chunk);
     if (!chunk)
@@ -185,6 +189,7 @@ zk_chunk *zk_chunk_new(zk_claim *claim, int64_t fetch_offset, int64_t next_offse
     chunk->claim = claim ? zk_claim_share(claim) : NULL;
     chunk->fetch_offset = fetch_offset;
     chunk->next_offset = next_offset;
+    chunk->leader_epoch = last_epoch(runs);
     chunk->runs = *runs;
     chunk->size_bytes = zk_runs_charge(runs);
     *runs = (zk_runs){0};
@@ -207,6 +212,7 @@ zk_chunk *zk_chunk_cut_front(zk_chunk *chunk, size_t max_bytes) {
         return NULL;
     }
     front->next_offset = zk_behind(front->runs.items[front->runs.count - 1].last_offset);
+    front->leader_epoch = last_epoch(&front->runs);
     front->size_bytes = zk_runs_charge(&front->runs);
     chunk->fetch_offset = front->next_offset;
     chunk->size_bytes = zk_runs_charge(&chunk->runs);

@@ -10,14 +10,15 @@ typedef struct zk_chunk {
     zk_claim *claim;       /* a reference; null in queue entries that are no chunks */
     int64_t fetch_offset;  /* the requested offset, or the end of the piece before it */
     int64_t next_offset;   /* the log's next offset after it */
+    int32_t leader_epoch;  /* of the data before next_offset; -1 if not known */
     size_t size_bytes;     /* its charge */
     zk_runs runs;          /* no message is below fetch_offset */
     uint64_t number;       /* the queue's: unique to this entry */
     bool is_named;         /* the queue's: Python has an object for it */
 } zk_chunk;
 
-/* A chunk that takes ownership of these runs (`runs` is emptied) and is charged for them. Shares the
- * claim. Null without memory; then the runs stay the caller's. */
+/* A chunk that takes ownership of these runs (`runs` is emptied) and is charged for them. Its
+ * leader epoch is that of the last run. Shares the claim. Null without memory; then the runs stay the caller's. */
 zk_chunk *zk_chunk_new(zk_claim *claim, int64_t fetch_offset, int64_t next_offset, zk_runs *runs);
 
 /* Frees it and all it holds; null is fine. Hold no lock: releasing a buffer that Python owns takes the

@@ -9,6 +9,7 @@ zk_claim *zk_claim_new(void) {
     atomic_init(&claim->references, 1);
     atomic_init(&claim->active, true);
     atomic_init(&claim->high_watermark, -1);
+    atomic_init(&claim->log_start, -1);
     atomic_init(&claim->consumed, ZK_NO_OFFSET);
     atomic_init(&claim->delivered, ZK_NO_OFFSET);
     return claim;

@@ -16,6 +16,7 @@ typedef struct zk_claim {
     atomic_size_t references;
     atomic_bool active;             /* false once it is given up: one store, from any thread */
     _Atomic int64_t high_watermark; /* the end of the log at the last fetch, -1 before the first */
+    _Atomic int64_t log_start;      /* the start of the log at the last fetch; -1 if not known */
     _Atomic int64_t consumed;       /* the stream's: see `PartitionClaim` */
     _Atomic int64_t delivered;      /* likewise */
 } zk_claim;
@@ -43,6 +44,14 @@ static inline int64_t zk_claim_high_watermark(zk_claim *claim) {
 
 static inline void zk_claim_set_high_watermark(zk_claim *claim, int64_t offset) {
     atomic_store_explicit(&claim->high_watermark, offset, memory_order_relaxed);
+}
+
+static inline int64_t zk_claim_log_start(zk_claim *claim) {
+    return atomic_load_explicit(&claim->log_start, memory_order_relaxed);
+}
+
+static inline void zk_claim_set_log_start(zk_claim *claim, int64_t offset) {
+    atomic_store_explicit(&claim->log_start, offset, memory_order_relaxed);
 }
 
 /* Both are read when committing. */

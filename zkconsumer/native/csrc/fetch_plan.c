@@ -32,10 +32,15 @@ static int64_t offset_after(const zk_set *set, size_t part_bytes) {
     return is_sound && cut_off <= part_bytes ? end->low : -1;
 }
 
+/* Returns whether a set has most of what was requested: then there is probably more. */
+static bool is_filled(const zk_set *set) {
+    return set->bytes->used >= set->requested_bytes - set->requested_bytes / 8;
+}
+
 /* The max_bytes of the request after what arrived. */
 static size_t grown(const zk_unpacker *unpacker, const zk_slot *slot, const zk_set *set) {
-    const size_t requested = slot->requested_bytes;
-    if (!unpacker->limits.grown_bytes || set->bytes->used < requested - requested / 8)
+    const size_t requested = set->requested_bytes;
+    if (unpacker->is_slow || !unpacker->limits.grown_bytes || !is_filled(set))
         return 0;
     const size_t times = is_compressed(set) ? LIKELY_EXPANSION + 1 : 2;
     const size_t share_bytes = zk_queue_half_share(slot->outlet->queue) / slot->outlet->slots / times;
@@ -57,10 +62,18 @@ static zk_set arrived(const zk_slot *slot) {
                     .requested_bytes = slot->requested_bytes};
 }
 
-static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
+/* Takes where the log ends and begins. */
+static void take_bounds(zk_slot *slot) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
+    zk_claim_set_log_start(slot->claim, slot->arriving_log_start);
+}
+
+static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
+    take_bounds(slot);
     slot->is_passed_over = version >= ZK_FETCH_BOUNDED && !slot->arriving &&
-                           slot->arriving_high_watermark > slot->requested_offset;
+                           slot->arriving_high_watermark > slot->requested_offset &&
+                           !slot->names_replica;
+    slot->is_behind = slot->is_passed_over;
     slot->grown_bytes = 0;
     if (!slot->arriving) {
         if (!slot->is_passed_over)
@@ -73,14 +86,16 @@ static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
     zk_unpacker_add(unpacker, slot);
     if (!is_in_order(slot, &slot->set))
         reclaim(unpacker, slot, ZK_RECLAIM_SET);
+    slot->is_behind = is_filled(&slot->set);
     slot->grown_bytes = grown(unpacker, slot, &slot->set);
 }
 
 static void take_early_set(const zk_unpacker *unpacker, zk_slot *slot) {
-    zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
+    take_bounds(slot);
     zk_set early = arrived(slot);
     if (!is_in_order(slot, &early))
         return; /* it will be requested again in its turn */
+    slot->is_behind = is_filled(&early);
     slot->grown_bytes = grown(unpacker, slot, &early);
     slot->next = early;
     slot->arriving = NULL;

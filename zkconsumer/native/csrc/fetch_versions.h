@@ -12,7 +12,11 @@ enum {
     ZK_FETCH_EPOCHS = 9,      /* of leaders */
     ZK_FETCH_REPLICAS = 11,   /* our rack, and the preferred read replica */
     ZK_FETCH_FLEXIBLE = 12,   /* compact lengths, tagged fields; the last fetched epoch */
-    ZK_FETCH_LAST = 12,       /* later ones have topic ids */
+    ZK_FETCH_TOPIC_IDS = 13,  /* in place of topic names */
+    ZK_FETCH_LAST = 13,
 };
+
+/* The size of a topic id. */
+enum { ZK_TOPIC_ID_BYTES = 16 };
 
 #endif

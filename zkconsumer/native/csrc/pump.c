@@ -49,6 +49,7 @@ void zk_pump_clear(zk_pump *pump) {
     unpacker->turns = 0;
     unpacker->has_no_memory = false;
     pump->is_in_flight = pump->is_early = pump->is_idle = false;
+    pump->ends_at_head = pump->is_caught_up = false;
 }
 
 void zk_pump_free(zk_pump *pump) {
@@ -84,7 +85,7 @@ void zk_pump_stop(zk_pump *pump) {
 }
 
 bool zk_pump_is_called(const zk_pump *pump) {
-    return pump->unpacker.reclaims || atomic_load(&pump->is_called);
+    return pump->unpacker.reclaims || pump->is_caught_up || atomic_load(&pump->is_called);
 }
 
 static bool must_return(const zk_pump *pump) {
@@ -108,6 +109,9 @@ static size_t frame_bound(const zk_pump *pump) {
 /* As `net.hedging.SLOW_TIMES`: by how much a response that keeps arriving may exceed the time-out. */
 enum { SLOW_TIMES = 10 };
 
+/* As `fetch.core.arrivals`: requests grow while responses take less than the time-out divided by this. */
+enum { QUICK_TIMES = 4 };
+
 /* Begins the exchange of the request that was built. */
 static void begin_exchange(zk_pump *pump, bool is_early) {
     pump->is_in_flight = true;
@@ -122,37 +126,71 @@ static void begin_exchange(zk_pump *pump, bool is_early) {
     pump->head.correlation_id = (pump->head.correlation_id + 1) & INT32_MAX;
 }
 
+static void raise_to(uint64_t *largest, uint64_t value) {
+    if (value > *largest)
+        *largest = value;
+}
+
+static void count_response(zk_pump_counts *counts, const zk_response *response,
+                           uint64_t duration_ms) {
+    counts->fetches++;
+    counts->partitions += response->set_count;
+    counts->bytes += response->set_bytes;
+    counts->received_bytes += response->frame_bytes;
+    counts->duration_ms += duration_ms;
+    counts->throttled_ms += (uint64_t)response->throttle_ms;
+    raise_to(&counts->longest_ms, duration_ms);
+    raise_to(&counts->largest_bytes, response->set_bytes);
+}
+
+static bool is_any_behind(const zk_slots *slots) {
+    for (size_t at = 0; at < slots->count; at++)
+        if (slots->slots[at].is_behind && zk_claim_is_active(slots->slots[at].claim))
+            return true;
+    return false;
+}
+
+/* Sends the rest of the request. */
+static zk_io send_request(zk_pump *pump) {
+    zk_request *request = &pump->request;
+    if (request->sent == request->size)
+        return ZK_IO_DONE;
+    const zk_io sent = zk_send(&pump->exchange, request);
+    if (sent == ZK_IO_DONE)
+        pump->counts.sent_bytes += request->size;
+    return sent;
+}
+
 /* Takes a complete response. */
 static void take_response(zk_pump *pump) {
     const zk_response *response = &pump->response;
     pump->is_in_flight = false;
-    pump->counts.fetches++;
-    pump->counts.partitions += response->set_count;
-    pump->counts.bytes += response->set_bytes;
-    pump->counts.duration_ms += (uint64_t)(zk_now_ms() - pump->sent_ms);
+    const int64_t took_ms = zk_now_ms() - pump->sent_ms;
+    count_response(&pump->counts, response, (uint64_t)took_ms);
+    pump->unpacker.is_slow = took_ms * QUICK_TIMES > pump->timeout_ms;
     zk_note_waiting(&pump->slots);
     for (size_t at = 0; at < pump->slots.count; at++)
         if (pump->slots.slots[at].is_requested)
             zk_take_response(&pump->unpacker, pump->slots.slots + at, response);
+    pump->is_caught_up = pump->ends_at_head && !is_any_behind(&pump->slots);
     /* After an early request, one for all partitions comes first. */
     pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
     const int32_t throttle_ms = response->throttle_ms;
     const bool is_pause = zk_response_is_pause(response);
     if (throttle_ms && (response->version >= ZK_FETCH_UNTHROTTLED || is_pause)) {
-        if ((uint64_t)throttle_ms > pump->counts.throttle_ms)
-            pump->counts.throttle_ms = (uint64_t)throttle_ms;
+        raise_to(&pump->counts.throttle_ms, (uint64_t)throttle_ms);
         pump->quiet_until_ms =
             zk_now_ms() + (throttle_ms < MOST_THROTTLE_MS ? throttle_ms : MOST_THROTTLE_MS);
     } else if (response->set_bytes && pump->unpacker.waiting && !must_return(pump) &&
                zk_plan_early_request(&pump->plan, &pump->unpacker, &pump->request, &pump->head)) {
         begin_exchange(pump, true);
         /* Now, not after decoding. A failure here recurs when the response is awaited. */
-        zk_send(&pump->exchange, &pump->request);
+        send_request(pump);
     }
 }
 
 static zk_io exchange(zk_pump *pump) {
-    const zk_io sent = zk_send(&pump->exchange, &pump->request);
+    const zk_io sent = send_request(pump);
     return sent == ZK_IO_DONE ? zk_receive(&pump->exchange, &pump->response) : sent;
 }
 

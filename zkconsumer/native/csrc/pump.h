@@ -10,7 +10,8 @@
  * read again (see slots.h). An early set after another one is dropped, too.
  *
  * When zk_pump_run returns:
- *   ZK_PUMP_CALLED   zk_pump_call was called, a slot must be reclaimed, or the counts are due.
+ *   ZK_PUMP_CALLED   zk_pump_call was called, a slot must be reclaimed, the slots have caught up (with
+ *                    ends_at_head), or the counts are due.
  *                    Nothing is in flight: no more requests are sent, and the last response is taken.
  *   ZK_PUMP_STOPPED  zk_pump_stop: at once, whatever is in flight. The connection must be closed.
  *   ZK_PUMP_BROKEN   the exchange failed, see `failure` and `detail`. The connection must be closed.
@@ -63,6 +64,11 @@ typedef struct {
     uint64_t records;    /* put into queues */
     uint64_t duration_ms; /* from sending to the complete response, summed up */
     uint64_t throttle_ms; /* the longest pause that the broker requested */
+    uint64_t throttled_ms; /* the throttle times of all responses */
+    uint64_t sent_bytes;     /* of whole requests */
+    uint64_t received_bytes; /* of complete responses, with their lengths */
+    uint64_t longest_ms;     /* the longest duration of one fetch */
+    uint64_t largest_bytes;  /* the largest response's record sets */
 } zk_pump_counts;
 
 typedef struct {
@@ -81,6 +87,8 @@ typedef struct {
     bool is_in_flight;
     bool is_early; /* the last request was early: it omitted partitions without waiting records */
     bool is_idle;  /* the last response was empty, and the request named no wait */
+    bool ends_at_head; /* a run ends once no slot is behind */
+    bool is_caught_up; /* and now none is, since a response was taken */
     int64_t quiet_until_ms; /* no request before this (the broker's quota) */
     int64_t sent_ms;
     int64_t report_ms, reported_ms; /* interval of returns for the counts; 0: none */
@@ -102,7 +110,7 @@ bool zk_pump_name(zk_pump *pump, const uint8_t *client_id, size_t size);
 void zk_pump_load_set(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at, int64_t offset,
                   size_t requested_bytes);
 
-/* Drops all slots. */
+/* Drops all slots, and with them ends_at_head. */
 void zk_pump_clear(zk_pump *pump);
 
 /* Runs over a connected socket, which must not be closed or used meanwhile. Correlation ids continue
@@ -115,7 +123,8 @@ zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms);
 void zk_pump_call(zk_pump *pump);
 void zk_pump_clear_call(zk_pump *pump);
 
-/* Returns whether Python must reclaim the slots: it was called, or a slot is unsupported. */
+/* Returns whether Python must reclaim the slots: it was called, a slot is unsupported, or with
+ * ends_at_head no slot whose claim is active is behind. */
 bool zk_pump_is_called(const zk_pump *pump);
 
 /* Returns for how long no request may be sent. */

@@ -155,12 +155,13 @@ ZK_QUEUE_READER(size_t, zk_queue_half_share, NO_BOUND, half_share(queue))
 
 /* With the mutex, which it leaves. */
 static void put(zk_queue *queue, zk_chunk *chunk) {
-    const bool is_listened = queue->is_listened;
+    const bool calls = queue->is_listened || queue->is_awaited;
+    queue->is_awaited = false;
     chunk->number = ++queue->last_number;
     chunk->is_named = false;
     zk_queue_link(queue, chunk);
     zk_queue_leave_and_wake(queue);
-    if (is_listened)
+    if (calls)
         queue->on_change(queue->owner);
 }
 

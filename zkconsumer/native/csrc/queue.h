@@ -34,7 +34,8 @@ void zk_queue_remove_wakeup(zk_queue *queue, zk_wakeup *wakeup);
 
 /* For native/_queue.pxi. Thread: any, with the GIL, unless stated otherwise. ---------------------- */
 
-/* Called without the mutex after each chunk of zk_queue_put, while there is a listener. */
+/* Called without the mutex after each chunk of zk_queue_put, while there is a listener; and after the next
+ * one that is awaited. */
 typedef void (*zk_on_change)(void *owner);
 
 /* Null without memory or descriptors. */
@@ -49,7 +50,7 @@ void zk_queue_set_share(zk_queue *queue, size_t share_bytes);
 /* The intended maximum of a chunk: half of the share, at least 1. For the pump as well. */
 size_t zk_queue_half_share(zk_queue *queue);
 
-/* Sets whether on_change is called. */
+/* Sets whether on_change is called after each chunk. */
 void zk_queue_set_listened(zk_queue *queue, bool is_listened);
 
 /* Returns the number for the next entry. */
@@ -88,6 +89,34 @@ bool zk_queue_remove(zk_queue *queue);
 
 /* Ends the pending chunk: its charge is over. */
 void zk_queue_done(zk_queue *queue);
+
+/* For a reader that takes whole chunks, without an object of Python for each. It takes no entries that
+ * Python has objects for, and stops in front of them. */
+
+/* The head, for zk_queue_take. */
+typedef struct {
+    uint64_t number;
+    int64_t fetch_offset, next_offset; /* see zk_chunk */
+    size_t size_bytes;
+    int32_t leader_epoch;
+} zk_front;
+
+/* Describes the head; false: there is none. Before that, drops chunks as zk_queue_head does. */
+bool zk_queue_look(zk_queue *queue, zk_front *front, zk_chunk **dropped);
+
+/* Removes the head, which is the caller's from now on; its charge is the pending one, in place of that of
+ * the chunk taken before. Null if another entry is the head by now, or its claim is inactive. */
+zk_chunk *zk_queue_take(zk_queue *queue, uint64_t number);
+
+/* Returns whether a chunk of an active claim is there; if not, on_change is called after the next
+ * zk_queue_put: once. False in a forked child. */
+bool zk_queue_await(zk_queue *queue);
+
+/* Returns the charge of the entries in it, without the pending one. */
+size_t zk_queue_queued_bytes(zk_queue *queue);
+
+/* Returns how many records are in chunks of active claims, except those that Python has objects for. */
+size_t zk_queue_record_count(zk_queue *queue);
 
 /* Removes the chunks of inactive claims; those that Python has objects for stay, without a charge. */
 void zk_queue_discard(zk_queue *queue, zk_chunk **dropped);

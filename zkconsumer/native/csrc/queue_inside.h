@@ -23,7 +23,8 @@ struct zk_queue {
     size_t reserved_chunks, reserved_bytes; /* reserved for pieces that are being cut */
     bool is_woken;    /* since the stream last checked */
     bool is_stirred;  /* an entry was put since then */
-    bool is_listened; /* call on_change */
+    bool is_listened; /* call on_change after each put */
+    bool is_awaited;  /* call it after the next one */
     zk_wakeup **wakeups;  /* of the pumps that wait for capacity */
     size_t wakeup_count, wakeup_capacity;
 };

@@ -30,6 +30,22 @@ void zk_queue_set_listened(zk_queue *queue, bool is_listened) {
     zk_queue_leave(queue);
 }
 
+static bool is_any_active(const zk_queue *queue) {
+    for (const zk_chunk *entry = queue->first; entry; entry = entry->next)
+        if (entry->claim && zk_claim_is_active(entry->claim))
+            return true;
+    return false;
+}
+
+static size_t count_records(const zk_queue *queue) {
+    size_t count = 0;
+    for (const zk_chunk *entry = queue->first; entry; entry = entry->next)
+        if (entry->claim && zk_claim_is_active(entry->claim))
+            for (size_t at = 0; at < entry->runs.count; at++)
+                count += entry->runs.items[at].count;
+    return count;
+}
+
 static uint64_t named_head(const zk_queue *queue) {
     return queue->first && queue->first->is_named ? queue->first->number : 0;
 }
@@ -37,6 +53,8 @@ static uint64_t named_head(const zk_queue *queue) {
 ZK_QUEUE_READER(uint64_t, zk_queue_next_number, 0, ++queue->last_number)
 ZK_QUEUE_READER(uint64_t, zk_queue_named_head, 0, named_head(queue))
 ZK_QUEUE_READER(size_t, zk_queue_chunk_count, 0, zk_queue_count_active(queue))
+ZK_QUEUE_READER(size_t, zk_queue_queued_bytes, 0, queue->queued_bytes)
+ZK_QUEUE_READER(size_t, zk_queue_record_count, 0, count_records(queue))
 ZK_QUEUE_READER(size_t, zk_queue_waiting_pumps, 0, queue->wakeup_count)
 ZK_QUEUE_READER(size_t, zk_queue_used_bytes, 0, zk_queue_charge(queue))
 
@@ -110,11 +128,15 @@ void zk_queue_wait(zk_queue *queue, bool for_another, int timeout_ms) {
     zk_wakeup_drop(wakeup);
 }
 
+static void drop_dead_heads(zk_queue *queue, zk_chunk **dropped) {
+    while (queue->first && is_dead(queue->first))
+        drop_entry(queue, &queue->first, dropped);
+}
+
 zk_head_kind zk_queue_head(zk_queue *queue, zk_chunk *head, zk_chunk **dropped) {
     if (!zk_queue_enter(queue))
         return ZK_HEAD_NONE;
-    while (queue->first && is_dead(queue->first))
-        drop_entry(queue, &queue->first, dropped);
+    drop_dead_heads(queue, dropped);
     zk_head_kind kind = ZK_HEAD_NONE;
     if (queue->first) {
         *head = *queue->first;
@@ -163,6 +185,47 @@ void zk_queue_done(zk_queue *queue) {
         return;
     queue->pending_bytes = 0;
     zk_queue_leave(queue);
+}
+
+bool zk_queue_look(zk_queue *queue, zk_front *front, zk_chunk **dropped) {
+    if (!zk_queue_enter(queue))
+        return false;
+    drop_dead_heads(queue, dropped);
+    const zk_chunk *const head = queue->first;
+    const bool is_there = head && !head->is_named;
+    if (is_there)
+        *front = (zk_front){
+            .number = head->number,
+            .fetch_offset = head->fetch_offset,
+            .next_offset = head->next_offset,
+            .size_bytes = head->size_bytes,
+            .leader_epoch = head->leader_epoch,
+        };
+    zk_queue_leave(queue);
+    return is_there;
+}
+
+zk_chunk *zk_queue_take(zk_queue *queue, uint64_t number) {
+    if (!zk_queue_enter(queue))
+        return NULL;
+    zk_chunk *taken = queue->first;
+    if (taken && taken->number == number && !taken->is_named && !is_dead(taken)) {
+        zk_queue_unlink(queue, &queue->first);
+        queue->pending_bytes = taken->size_bytes;
+    } else {
+        taken = NULL;
+    }
+    zk_queue_leave(queue);
+    return taken;
+}
+
+bool zk_queue_await(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return false;
+    const bool is_there = is_any_active(queue);
+    queue->is_awaited = !is_there;
+    zk_queue_leave(queue);
+    return is_there;
 }
 
 void zk_queue_discard(zk_queue *queue, zk_chunk **dropped) {

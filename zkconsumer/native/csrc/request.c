@@ -131,7 +131,10 @@ static void end_topic(zk_request *request) {
 
 static void begin_topic(zk_request *request, const zk_slots *slots, uint32_t topic) {
     end_topic(request);
-    add_sized(request, slots->topics[topic].name, slots->topics[topic].size);
+    if (has(request, ZK_FETCH_TOPIC_IDS))
+        add_bytes(request, slots->topics[topic].name, slots->topics[topic].size);
+    else
+        add_sized(request, slots->topics[topic].name, slots->topics[topic].size);
     request->partitions_at = add_count_placeholder(request);
     request->partitions = 0;
     request->topic = topic;
@@ -144,7 +147,7 @@ void zk_request_add(zk_request *request, const zk_slots *slots, zk_slot *slot, i
         begin_topic(request, slots, slot->topic);
     add_number(request, (uint32_t)slot->partition, 4);
     if (has(request, ZK_FETCH_EPOCHS))
-        add_number(request, (uint32_t)NOT_KNOWN, 4); /* the epoch of the leader */
+        add_number(request, (uint32_t)slot->leader_epoch, 4);
     add_number(request, (uint64_t)offset, 8);
     if (has(request, ZK_FETCH_FLEXIBLE))
         add_number(request, (uint32_t)NOT_KNOWN, 4); /* the epoch that was fetched last */

@@ -1,10 +1,10 @@
 /* Builds a Fetch request of any version up to ZK_FETCH_LAST, partition by partition: without a session,
- * with uncommitted records, by a consumer without a rack.
+ * with uncommitted records, by a consumer without a rack, without the epoch that was fetched last.
  *
  *     zk_request_begin(...); zk_request_add(...) for each slot, those of a topic together;
  *     zk_request_end(...)
  *
- * A topic may come more than once. Without memory the first two do nothing, and the last one returns
+ * From ZK_FETCH_TOPIC_IDS on the name of each topic is its id. A topic may come more than once. Without memory the first two do nothing, and the last one returns
  * false. */
 #ifndef ZK_REQUEST_H
 #define ZK_REQUEST_H

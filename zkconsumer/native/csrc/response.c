@@ -27,7 +27,7 @@ void zk_response_begin(zk_response *response, zk_slots *slots, int version, int3
     response->version = version;
     response->throttle_ms = 0;
     response->state = ZK_AT_LENGTH;
-    response->frame_left = LENGTH_BYTES;
+    response->frame_bytes = response->frame_left = LENGTH_BYTES;
     response->topics_left = response->partitions_left = 0;
     response->slot = NULL;
     response->set_left = response->set_count = response->set_bytes = 0;
@@ -91,10 +91,15 @@ static bool read_length(const zk_response *response, const uint8_t *at, const ui
     return true;
 }
 
-/* Finds a topic's name in the stage; false: its length has not arrived yet. */
+/* Finds a topic's name or id in the stage; false: its length has not arrived yet. */
 static bool find_name(const zk_response *response, size_t *start, size_t *end) {
     const uint8_t *const at = response->stage + response->from;
     int64_t size;
+    if (response->version >= ZK_FETCH_TOPIC_IDS) {
+        *start = 0;
+        *end = ZK_TOPIC_ID_BYTES;
+        return true;
+    }
     *end = *start = is_flexible(response) ? varint_bytes(response, 0) : 2;
     if (staged(response) < *start)
         return false;
@@ -165,6 +170,7 @@ static zk_parsed take_length(zk_response *response) {
     if (length < LEAST_BYTES || (size_t)length > response->max_frame_bytes)
         return nonsense(response, "its length");
     response->frame_left = (size_t)length;
+    response->frame_bytes += response->frame_left;
     return go_on(response, ZK_AT_ID);
 }
 
@@ -219,6 +225,8 @@ static zk_parsed take_partition(zk_response *response, size_t size) {
     if (slot) {
         slot->arriving_error = (int16_t)be16(at + 4);
         slot->arriving_high_watermark = zk_int64(at + 6);
+        slot->arriving_log_start =
+            response->version >= ZK_FETCH_LOG_START ? zk_int64(at + size - 8) : -1;
     }
     const bool has_transactions = response->version >= ZK_FETCH_TRANSACTIONS;
     return go_on(response, has_transactions ? ZK_AT_TRANSACTIONS : ZK_AT_SIZE);
@@ -247,6 +255,8 @@ static zk_parsed take_size(zk_response *response, size_t size) {
     if (!read_length(response, at + replica_bytes(response), at + size, &set_bytes))
         return nonsense(response, "the size of a record set");
     response->set_left = set_bytes < 0 ? 0 : (size_t)set_bytes; /* null counts as empty */
+    if (response->slot)
+        response->slot->names_replica = replica_bytes(response) && zk_int32(at) >= 0;
     if (response->set_left > response->frame_left)
         return nonsense(response, "a record set that is larger than the answer");
     response->set_count++;

@@ -17,7 +17,7 @@
 #include "slots.h"
 
 enum {
-    /* The largest contiguous piece: a topic's name, and the numbers around it. */
+    /* The largest contiguous piece: a topic's name or id, and the numbers around it. */
     ZK_STAGE_BYTES = 36 * 1024,
     /* Bytes to read beyond those that the next step needs. */
     ZK_READ_AHEAD_BYTES = 4096,
@@ -58,7 +58,8 @@ typedef struct {
     int32_t throttle_ms; /* the throttle time of the response; never negative */
     zk_parse_state state;
     zk_parse_state after_tags, after_skipped; /* the states that follow */
-    size_t frame_left; /* bytes of the frame that are not parsed */
+    size_t frame_bytes; /* of the whole response, with its length */
+    size_t frame_left;  /* bytes of the frame that are not parsed */
     uint32_t topics_left, partitions_left, transactions_left, tags_left;
     size_t skip_left;
     int64_t topic;

@@ -9,6 +9,8 @@
 #include "buffer.h"
 #include "record.h"
 
+enum { ZK_NO_LEADER_EPOCH = -1 };
+
 typedef struct {
     zk_buffer *buffer;    /* a reference */
     size_t start;         /* of the first entry in the buffer */

@@ -78,7 +78,8 @@ zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_clai
     *slot = (zk_slot){.claim = zk_claim_share(claim),
                       .outlet = slots->outlets + outlet,
                       .topic = topic,
-                      .partition = partition};
+                      .partition = partition,
+                      .leader_epoch = -1};
     slot->outlet->slots++;
     uint32_t index = slot_hash(topic, partition);
     while (slots->by_partition[index & slots->partition_mask])

@@ -1,4 +1,5 @@
-/* The slots of a pump: the partitions that it reads, their state, and their lookup by name.
+/* The slots of a pump: the partitions that it reads, their state, and their lookup by name, or by the id
+ * of their topic.
  *
  * A slot is a `partition_state.PartitionState` while its partition is supported. Its set has arrived, and
  * is not in a queue yet. `fetch_offset` moves with every chunk that a queue takes, and with nothing
@@ -51,6 +52,8 @@ typedef struct zk_slot {
     int64_t fetch_offset; /* after all queued records */
     size_t needed_bytes;  /* size of the next entry; 0: unknown */
     size_t grown_bytes;   /* max_bytes of the next request, as it filled the last one; 0: its part */
+    int32_t leader_epoch; /* sent with each request; -1: none is */
+    bool is_behind;       /* the last set that was taken filled its request, or it was passed over */
     uint64_t turn;        /* the number of its last turn; 0: none since it was loaded */
     zk_reclaim reclaim;
     int16_t error_code;
@@ -66,23 +69,26 @@ typedef struct zk_slot {
     zk_chunk *chunk;  /* did not fit */
     size_t read_to;   /* the position where reading ended */
     int64_t read_next; /* the offset after it */
+    int32_t read_epoch; /* the leader epoch of what is before that */
     zk_set_status read_status;
 
     /* The request and what arrives. */
     bool is_requested, has_response;
+    bool names_replica; /* the response names another replica to read from, in place of records */
     bool is_passed_over; /* it has records, and the response brought none */
     int64_t early_offset; /* the offset of an early request; -1: unknown */
     int64_t requested_offset;
     size_t requested_bytes;
     int16_t arriving_error;
     int64_t arriving_high_watermark;
+    int64_t arriving_log_start; /* -1 if the version has none */
     zk_buffer *arriving;
 
     struct zk_slot *next_waiting; /* in the list of slots that have a set */
 } zk_slot;
 
 typedef struct {
-    uint8_t *name;
+    uint8_t *name; /* or its id, for requests that have ids */
     uint32_t size;
 } zk_topic;
 
@@ -104,7 +110,7 @@ bool zk_slots_begin(zk_slots *slots, size_t slot_count, size_t topic_count, size
 /* Both add one; false without memory or beyond the capacity. */
 bool zk_slots_add_topic(zk_slots *slots, const uint8_t *name, size_t size);
 bool zk_slots_add_outlet(zk_slots *slots, zk_queue *queue);
-/* Adds a slot of the last topic; shares the claim. Null beyond the capacity. */
+/* Adds a slot of the last topic, without a leader epoch; shares the claim. Null beyond the capacity. */
 zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_claim *claim);
 
 /* Drops everything. */

@@ -68,6 +68,7 @@ static void read_on(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
     slot->runs_taken = 0;
     slot->read_to = result.position;
     slot->read_next = result.next_offset;
+    slot->read_epoch = result.leader_epoch;
     slot->read_status = result.status;
     unpacker->has_no_memory |= result.status == ZK_SET_NO_MEMORY;
 }
@@ -100,6 +101,8 @@ static bool make_chunk(zk_unpacker *unpacker, zk_slot *slot) {
         const int64_t next_offset =
             is_last ? slot->read_next : zk_behind(taken.items[taken.count - 1].last_offset);
         slot->chunk = zk_chunk_new(slot->claim, slot->fetch_offset, next_offset, &taken);
+        if (slot->chunk && is_last)
+            slot->chunk->leader_epoch = slot->read_epoch;
     }
     if (slot->chunk)
         return true;

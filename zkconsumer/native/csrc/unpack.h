@@ -25,6 +25,7 @@ typedef struct {
     size_t reclaims;       /* the number of slots that Python must reclaim */
     uint64_t turns;
     uint64_t records; /* queued since this was last read */
+    bool is_slow; /* the last response took long: a larger one might not arrive in time */
     bool has_no_memory;
 } zk_unpacker;
 

@@ -1,4 +1,4 @@
-"""How the native loop distinguishes a response, silence and the end of a connection."""
+"""How a pump distinguishes a response, silence and the end of a connection."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,23 +11,23 @@ from zkconsumer.net.hedging import HedgePace
 from zkconsumer.net.in_flight import Received
 
 if IS_BUILT:
-    from zkconsumer.fetch.native_loop import NativeFetchLoop, _DelegatedRequest, _End
+    from zkconsumer.fetch.core.pumped_exchange import DelegatedRequest, PumpedExchange, PumpEnd
     from zkconsumer.native import _core
 
 pytestmark = needs_native
 
 
-def ended(kind: int, *, is_for_us: bool = True, has_received: bool = False) -> "_End":
+def ended(kind: int, *, is_for_us: bool = True, has_received: bool = False) -> "PumpEnd":
     """Build the result with which the pump returns."""
-    return _End(kind, 1, is_for_us, 0, 0, "", has_received)
+    return PumpEnd(kind, 1, is_for_us, 0, 0, "", has_received)
 
 
-def delegated(end: "_End") -> "_DelegatedRequest":
+def delegated(end: "PumpEnd") -> "DelegatedRequest":
     """Build a request in flight during which the pump returns this result."""
-    loop = SimpleNamespace(
+    pumped = SimpleNamespace(
         run_silently=lambda _line, _timeout_ms: end, failure_of=lambda _end: ConnectionLost("gone")
     )
-    return _DelegatedRequest(cast("Any", loop), cast("Any", None), cast("Any", None))
+    return DelegatedRequest(cast("Any", pumped), cast("Any", None), cast("Any", None))
 
 
 def test_a_response_completes_a_request() -> None:
@@ -60,11 +60,11 @@ def test_responses_reset_the_hedging_delay() -> None:
     for _ in range(2):
         pace.on_hedge_lost()
     ends = [ended(_core.PUMP_CALLED, is_for_us=False), ended(_core.PUMP_CALLED)]
-    loop = SimpleNamespace(
-        _line=SimpleNamespace(exchange=SimpleNamespace(pace=pace)),
+    pumped = SimpleNamespace(
+        _exchange=SimpleNamespace(pace=pace),
         _quiet_ms=1,
         _run=lambda _line, _quiet_ms: ends.pop(0),
     )
     assert pace.hedge_delay_ms == 4 * first_ms
-    NativeFetchLoop._run_until_called(cast("Any", loop), cast("Any", None))
+    PumpedExchange._run_until_called(cast("Any", pumped), cast("Any", None))
     assert (pace.hedge_delay_ms, ends) == (first_ms, [])

@@ -1,0 +1,173 @@
+"""Describe what a native loop fetches for Python, and what it returns. Pure.
+
+A delegated partition has a claim and a queue of its own for as long as it is delegated. Its chunks
+lie in the queue until the caller takes them; giving the partition up is one store.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from zkconsumer.fetch.core.completed import BufferedChunk, PartitionRequest
+from zkconsumer.fetch.core.starts import PositionView
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.slices import FetchedRecords
+from zkconsumer.wire.absent import NO_EPOCH
+
+if TYPE_CHECKING:
+    from zkconsumer.native import _core
+
+
+class Returned(NamedTuple):
+    """Hold the state of a delegated partition on its return, as ``_core.Pump.unload`` returns it.
+
+    Attributes:
+        fetch_offset: the offset after the last queued record.
+        needed_bytes: see ``PartitionState``.
+        grown_bytes: see there.
+        turn: number of its last turn; 0: none since it was delegated.
+        is_unsupported: whether Python has to unpack what is packed.
+        error_code: the broker's error for the request at ``fetch_offset``; 0: none.
+        is_left_out: whether the response to that request omitted it.
+        packed: received bytes that are not queued yet, as the arguments of a ``RecordSet``.
+        is_behind: see ``PartitionState``.
+    """
+
+    fetch_offset: int
+    needed_bytes: int
+    grown_bytes: int = 0
+    turn: int = 0
+    is_unsupported: bool = False
+    error_code: int = 0
+    is_left_out: bool = False
+    packed: tuple[memoryview, int, int, int, int, bool] | None = None
+    is_behind: bool = False
+
+
+class PumpCounts(NamedTuple):
+    """Count what a pump fetched since the last report, as ``_core.Pump.counts`` does.
+
+    Attributes:
+        fetches: responses.
+        partitions: the partitions that these name.
+        size_bytes: record sets' bytes, as received.
+        records: records put into queues.
+        duration_ms: from request to response, summed up.
+        throttle_ms: the longest pause that the broker requested.
+        sent_bytes: bytes of requests.
+        received_bytes: bytes of responses.
+        longest_ms: the longest time from request to response.
+        largest_bytes: record sets' bytes of the largest response.
+        throttled_ms: throttle times of all responses, summed up.
+    """
+
+    fetches: int
+    partitions: int
+    size_bytes: int
+    records: int
+    duration_ms: int
+    throttle_ms: int
+    sent_bytes: int
+    received_bytes: int
+    longest_ms: int
+    largest_bytes: int
+    throttled_ms: int
+
+
+class Claim(Protocol):
+    """Share with a native loop whether a partition is still fetched, as ``_core.Progress``."""
+
+    active: bool
+    high_watermark: int
+    log_start: int
+
+
+class ChunkSource(Protocol):
+    """Hand over what a native loop queued, as ``_core.Queue``."""
+
+    @property
+    def queued_bytes(self) -> int:
+        """Memory of the chunks that are not taken."""
+        ...
+
+    @property
+    def record_count(self) -> int:
+        """Records that are not taken."""
+        ...
+
+    def take_chunk(self) -> "tuple[int, int, int, int, _core.Fetched] | None":
+        """Take the next chunk; the memory of the one before is free."""
+        ...
+
+    def await_chunk(self) -> bool:
+        """Return whether there is a chunk; if not, have the next one reported."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class DelegatedFetch:
+    """Hold what is shared with a native loop about one partition.
+
+    Attributes:
+        requested: what is fetched; the partition holds this very object while it is delegated.
+        claim: inactive once the partition is given up.
+        queue: the chunks that were fetched.
+    """
+
+    requested: PartitionRequest
+    claim: Claim
+    queue: ChunkSource
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition."""
+        return self.requested.topic_partition
+
+    def take(self, *, has_epochs: bool) -> BufferedChunk | None:
+        """Take the next chunk; None: there is none now.
+
+        Args:
+            has_epochs: whether positions have the epoch of the last record.
+        """
+        taken = self.queue.take_chunk()
+        if taken is None:
+            return None
+        _, next_offset, leader_epoch, size_bytes, fetched = taken
+        records = FetchedRecords(
+            [fetched],
+            next_offset=next_offset,
+            valid_bytes=size_bytes,
+            first_entry_size_bytes=None,
+            last_leader_epoch=leader_epoch,
+        )
+        end = PositionView(next_offset, leader_epoch if has_epochs else NO_EPOCH)
+        return BufferedChunk(records, end)
+
+
+class ResponseShare(NamedTuple):
+    """Hold the share of one response in a pump's counts; see ``PumpCounts``."""
+
+    size_bytes: int
+    records: int
+    duration_ms: int
+    throttle_ms: int
+
+
+def each_response(counts: PumpCounts) -> Iterator[ResponseShare]:
+    """Share out counts among their responses: one is longest and largest, others are average."""
+    others = counts.fetches - 1
+    most = ResponseShare(
+        counts.largest_bytes,
+        counts.records - others * (counts.records // max(1, counts.fetches)),
+        counts.longest_ms,
+        counts.throttle_ms,
+    )
+    for _ in range(others):
+        yield ResponseShare(
+            (counts.size_bytes - most.size_bytes) // others,
+            counts.records // counts.fetches,
+            (counts.duration_ms - most.duration_ms) // others,
+            (counts.throttled_ms - most.throttle_ms) // others,
+        )
+    if counts.fetches:
+        yield most
