@@ -200,7 +200,7 @@ class PythonFetchLoop:
         if self._after_exchange():
             self._wait(wait)
 
-    def _may_send_early(self, _connection: NegotiatedConnection) -> bool:
+    def _may_send_early(self, _connection: NegotiatedConnection, _arriving_bytes: int) -> bool:
         """Return whether nothing comes first: added partitions, lookups of positions, a stop."""
         return self._added == self._taken and not self._is_asking and not self._stopping
 

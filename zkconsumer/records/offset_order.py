@@ -185,6 +185,16 @@ def _count_alike(data: memoryview, entry_position: SetPosition, end: int) -> int
     return count
 
 
+def part_from(data: memoryview, offset: int) -> memoryview:
+    """Return a set without the whole entries that end before an offset; its offsets must ascend."""
+    position = 0
+    while (entry := _entry_at(data, position)) is not None:
+        if not entry.is_whole or entry.last >= offset:
+            break
+        position = entry.stop
+    return data[position:]
+
+
 def trusted_range(
     data: memoryview,
     *,

@@ -27,7 +27,7 @@ from zkconsumer.fetch.core.partition_state import (
     Phase,
     PositionLookup,
 )
-from zkconsumer.fetch.core.record_set import next_request_bytes, offset_after_damage
+from zkconsumer.fetch.core.record_set import is_filled, next_request_bytes, offset_after_damage
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, PositionView, are_ends, is_outside
 from zkconsumer.records.offset_order import BeyondEnd
@@ -76,6 +76,7 @@ class Arrivals:
             most_bytes = self._most_grown(requested, unpacked)
             next_bytes = next_request_bytes(requested.max_bytes, len(response.records), most_bytes)
             state.grow(min(requested.max_bytes, self.settings.grown_bytes), next_bytes)
+            state.is_behind = is_filled(requested.max_bytes, len(response.records))
             self._sound(state, requested, response, unpacked)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(state, requested)

@@ -49,8 +49,11 @@ log = logging.getLogger(__name__)
 
 _Fetching = Sent[FetchResponse]
 
-MaySendEarly = Callable[[NegotiatedConnection], bool]
-"""Returns whether to send a request over a connection before the last response is unpacked."""
+MaySendEarly = Callable[[NegotiatedConnection, int], bool]
+"""Returns whether to send a request over a connection before the last response is unpacked.
+
+The number is the memory, in bytes, that this response will take.
+"""
 
 _SESSION_ERRORS = frozenset(
     {
@@ -123,7 +126,7 @@ class FetchConnection:
         newest: Newest = lambda _connection: FETCH.last,
     ) -> None:
         self.broker = broker
-        self.may_send_early: MaySendEarly = lambda _connection: True
+        self.may_send_early: MaySendEarly = lambda _connection, _arriving_bytes: True
         self._shared = shared
         self._settings = settings
         self._clock = clock
@@ -239,7 +242,7 @@ class FetchConnection:
             sent = self.exchange.send(connection, request, timeout_ms, version)
         except ZkConsumerError as error:
             self._unanswered(plan)
-            self._broke_off(error)
+            self.broke_off(error)
             return None
         return _SentFetch(plan, step, version, self._clock.now_ms(), sent)
 
@@ -252,14 +255,15 @@ class FetchConnection:
             step, response = self._respond(sent_fetch)
         except ZkConsumerError as error:
             self._unanswered(sent_fetch.plan)
-            self._broke_off(error)
+            self.broke_off(error)
             return Wait(sent_fetch.plan.rest_ms)
         duration_ms = self._clock.now_ms() - sent_fetch.sent_ms
         self._shared.count(Counters(in_flight=-1, fetches=1))
         received = self.take(step, response, duration_ms)
         return NO_WAIT if received else Wait(sent_fetch.plan.rest_ms)
 
-    def _broke_off(self, error: ZkConsumerError) -> None:
+    def broke_off(self, error: ZkConsumerError) -> None:
+        """Act on an error that ended the connection: reconnect, or report a refusal."""
         if isinstance(error, TransportError | ProtocolError):
             self._lost(error, was_connected=True)
         else:
@@ -306,9 +310,7 @@ class FetchConnection:
                 self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
-        self._failures = 0
-        self.failure = None
-        self._shared.repeats.works(self._about)
+        self.on_response()
         sets: list[tuple[PartitionRequest, FetchedPartition]] = []
         others: list[Arrived] = []
         for tp, part in responses.items():
@@ -327,6 +329,28 @@ class FetchConnection:
             self._send_early(step, sets)
         self._unpack_all(sets, len(responses), duration_ms)
         return any(len(part.records) or part.error_code for part in responses.values())
+
+    def on_response(self) -> None:
+        """Record that the broker responded: former failures are over."""
+        self._failures = 0
+        self.failure = None
+        self._shared.repeats.works(self._about)
+
+    def take_handed_back(
+        self,
+        sets: Sequence[tuple[PartitionRequest, FetchedPartition]],
+        errors: Iterable[tuple[PartitionRequest, FetchedPartition]],
+        absent: Sequence[PartitionRequest],
+    ) -> None:
+        """Act on parts of responses that a native loop handed back; it has counted their bytes.
+
+        Args:
+            sets: parts with a set to unpack.
+            errors: parts with an error.
+            absent: requests whose partitions a response omitted.
+        """
+        self._take_without_sets([(*part, NOTHING) for part in errors], absent)
+        self._unpack_each(sets, counts_bytes=False)
 
     def _take_without_sets(
         self, arrived: Sequence[Arrived], absent: Sequence[PartitionRequest]
@@ -347,10 +371,10 @@ class FetchConnection:
         connection = self.exchange.connection
         if not sets or connection is None or not connection.is_idle:
             return
-        if not self.may_send_early(connection):
-            return
         may_wait = not self._settings.is_unpacked_on_demand
         arriving = [_arriving(requested, part, may_wait=may_wait) for requested, part in sets]
+        if not self.may_send_early(connection, sum(arrival.memory_bytes for arrival in arriving)):
+            return
         here = {arrival.requested.topic_partition for arrival in arriving}
         # The response has no records of these.
         self._give_back(request for tp, request in step.requests.items() if tp not in here)
@@ -364,6 +388,16 @@ class FetchConnection:
         partitions: int,
         duration_ms: int,
     ) -> None:
+        size_bytes, records = self._unpack_each(sets)
+        self._shared.fetched(ResponseCounts(partitions, size_bytes, records, duration_ms))
+
+    def _unpack_each(
+        self,
+        sets: Iterable[tuple[PartitionRequest, FetchedPartition]],
+        *,
+        counts_bytes: bool = True,
+    ) -> tuple[int, int]:
+        """Unpack sets; return the size of those that count, and their number of records."""
         settings = self._settings
         enough_bytes = settings.unpacked_bytes or 2 * settings.max_bytes
         # Of each partition, whatever the others took.
@@ -376,8 +410,12 @@ class FetchConnection:
             enough_bytes -= 0 if unpacked.chunk is None else unpacked.chunk.memory_bytes
             size_bytes += unpacked.wire_bytes
             records += unpacked.count
+            fetched_bytes = unpacked.wire_bytes if counts_bytes else 0
+            self._shared.count(
+                Counters(fetched_bytes=fetched_bytes, fetched_records=unpacked.count)
+            )
             self._transfer(requested, part, unpacked)
-        self._shared.fetched(ResponseCounts(partitions, size_bytes, records, duration_ms))
+        return size_bytes, records
 
     def _counts(self, requested: PartitionRequest) -> bool:
         return self._shared.read(lambda states: states.counts(requested))
@@ -385,9 +423,6 @@ class FetchConnection:
     def _transfer(
         self, requested: PartitionRequest, part: FetchedPartition, unpacked: Unpacked
     ) -> None:
-        self._shared.count(
-            Counters(fetched_bytes=unpacked.wire_bytes, fetched_records=unpacked.count)
-        )
         arrived = requested, part, unpacked
         self._shared.change(lambda states, now_ms: states.arrived((arrived,), now_ms))
 

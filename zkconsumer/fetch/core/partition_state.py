@@ -26,6 +26,7 @@ from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.completed import BufferedChunk, PackedSet, PartitionRequest
+from zkconsumer.fetch.core.delegated import DelegatedFetch
 from zkconsumer.fetch.core.starts import LogEdge, PositionView, Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.absent import NO_EPOCH
@@ -123,10 +124,12 @@ class PartitionState:
         requested: the request in flight, or the one whose response is being unpacked.
         early: the request after that one, sent before unpacking.
         packed: the set to unpack after the buffered records; ``requested`` is its request.
+        delegated: what a native loop fetches of it; ``requested`` is its request. None: nothing.
         lookup: the lookup under way.
         needed_bytes: minimum size of the next request.
         grown_bytes: size of the next request, if the last was filled; 0: the usual size.
         filled_bytes: size of the last request, if its response filled it; else 0.
+        is_behind: whether the last response filled what was requested.
         suspect_offset: offset of the last corruption; a second one there is believed.
         doubts: count of "out of range" errors about an offset that is in the log.
         failures: errors in a row; the next retry is at ``retry_at_ms``.
@@ -157,10 +160,12 @@ class PartitionState:
     requested: PartitionRequest | None = None
     early: PartitionRequest | None = None
     packed: PackedSet | None = None
+    delegated: DelegatedFetch | None = None
     lookup: PositionLookup | None = None
     needed_bytes: int = 0
     grown_bytes: int = 0
     filled_bytes: int = 0
+    is_behind: bool = False
     suspect_offset: int | None = None
     doubts: int = 0
     failures: int = 0
@@ -191,6 +196,16 @@ class PartitionState:
     def may_fetch(self) -> bool:
         """Whether a request may include it, as far as the partition itself is concerned."""
         return self.phase is Phase.FETCHING and not self.awaits_validation and not self.is_paused
+
+    @property
+    def is_pumped(self) -> bool:
+        """Whether a native loop fetches it, and may continue as it was told."""
+        if self.delegated is None or not self.may_fetch:
+            return False
+        told = self.delegated.requested
+        return (self.source, self.named_epoch) == (told.broker, told.leader_epoch) and (
+            self.topic_id == told.topic_id
+        )
 
     @property
     def is_asking(self) -> bool:
@@ -242,8 +257,11 @@ class PartitionState:
             self.phase = Phase.RESETTING if self.fetched is None else Phase.FETCHING
 
     def drop_requests(self) -> None:
-        """Ignore the responses to all requests in flight."""
+        """Ignore the responses to all requests in flight, and what a native loop fetched."""
         self.requested = self.early = self.packed = None
+        if self.delegated is not None:
+            self.delegated.claim.active = False
+            self.delegated = None
 
     def drop_early(self) -> None:
         """Ignore the response to a request that was sent before the last set was unpacked."""
@@ -261,6 +279,23 @@ class PartitionState:
         if early is not None and self.is_at(early):
             self.requested = early
 
+    def receive(self, *, has_epochs: bool) -> None:
+        """Buffer the next chunk that a native loop fetched.
+
+        An interrupt leaves the partition to be fetched again, see ``collecting.put_back``.
+
+        Args:
+            has_epochs: whether positions have the epoch of the last record.
+        """
+        if self.delegated is None:
+            return
+        chunk = self.delegated.take(has_epochs=has_epochs)
+        if chunk is not None:
+            self.waiting.append(chunk)
+            self.fetched = chunk.end
+            self.high_watermark = self.delegated.claim.high_watermark
+            self.log_start = self.delegated.claim.log_start
+
     def grow(self, filled_bytes: int, next_bytes: int) -> None:
         """Request more next time; 0: the usual size."""
         self.grown_bytes = next_bytes
@@ -269,6 +304,7 @@ class PartitionState:
     def shrink(self) -> None:
         """Request the usual size next time."""
         self.grow(0, 0)
+        self.is_behind = False
 
     def is_at(self, requested: PartitionRequest) -> bool:
         """Return whether this request starts at the next offset to fetch."""
@@ -287,6 +323,8 @@ class PartitionState:
         fetched = self.fetched
         self.awaits_validation = fetched is not None and fetched.leader_epoch != NO_EPOCH
         self.lookup = None
+        if self.delegated is not None:
+            self.drop_requests()  # what is queued is not validated, either
 
     def lead_by(self, leader: Broker | None, leader_epoch: int) -> None:
         """Apply a new leader and its epoch."""

@@ -43,6 +43,7 @@ class PartitionStates:
         failures: brokers' errors about the client (``AuthenticationFailed``), each raised once.
         fresh: partitions without any fetch response so far; see ``collecting.gathering_wait_ms``.
         gathering_since_ms: since when records are held back for these; None: they are not.
+        delegated: partitions that native loops fetch; some may have been given up since.
         effects: follow-up actions for the shell; taken with ``take_effects``.
     """
 
@@ -53,6 +54,7 @@ class PartitionStates:
         self.failures: OrderedDict[Broker, ZkConsumerError] = OrderedDict()
         self.fresh: dict[TopicPartition, PartitionState] = {}
         self.gathering_since_ms: int | None = None
+        self.delegated: dict[TopicPartition, PartitionState] = {}
         self.effects = Effects()
         self._sources: dict[Broker, OrderedDict[TopicPartition, PartitionState]] = {}
         self._view: ClusterView | None = None
@@ -74,7 +76,7 @@ class PartitionStates:
         for tp in partitions:
             state = self.states.pop(tp, None)
             if state is not None:
-                state.drop_requests()
+                self._drop_requests(state)
                 state.lookup = None
                 self.line.pop(tp, None)
                 self._on_reply(state)
@@ -91,6 +93,7 @@ class PartitionStates:
         for state in self._here(partitions):
             state.is_paused = True
             self.touch(state)
+            self._take_back(state)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """See ``PollEngine``."""
@@ -312,7 +315,7 @@ class PartitionStates:
 
     def _changed(self, state: PartitionState) -> None:
         self.touch(state)
-        if state.source is not None:
+        if state.source is not None and not state.is_pumped:
             self.effects.wake.add(state.source)
         self.effects.resolve_positions |= state.is_asking
         self.effects.refresh_metadata |= state.leader is None
@@ -368,7 +371,7 @@ class PartitionStates:
     def _move(self, state: PartitionState, source: Broker | None) -> None:
         """Move a partition to another broker; a request in flight, which may hang, is ignored."""
         tp = state.topic_partition
-        state.drop_requests()
+        self._drop_requests(state)
         if state.source is not None:
             of_source = self._sources[state.source]
             of_source.pop(tp, None)
@@ -378,6 +381,16 @@ class PartitionStates:
         if source is not None:
             self._sources.setdefault(source, OrderedDict())[tp] = state
             self.effects.wake.add(source)
+
+    def _drop_requests(self, state: PartitionState) -> None:
+        self._take_back(state)
+        state.drop_requests()
+
+    def _take_back(self, state: PartitionState) -> None:
+        """Have a partition taken back that a native loop fetches."""
+        # It may have been given up just now: its fetcher does not know that yet.
+        if self.delegated.get(state.topic_partition) is state and state.source is not None:
+            self.effects.wake.add(state.source)
 
     def end_turn(self, state: PartitionState) -> None:
         """Move a partition to the end of its broker's order, so that all get their turns."""

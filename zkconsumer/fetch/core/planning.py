@@ -199,6 +199,8 @@ def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool
     waiting_bytes = sum(arrival.memory_bytes for arrival in arriving)
     by_frame: dict[ResponseFrame, int] = {}
     for state in states.states.values():
+        if state.delegated is not None:
+            waiting_bytes += state.delegated.queue.queued_bytes
         for chunk in state.waiting:
             if chunk.frame is None:
                 waiting_bytes += chunk.memory_bytes

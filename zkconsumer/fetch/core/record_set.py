@@ -171,8 +171,12 @@ def next_request_bytes(requested_bytes: int, came_bytes: int, most_bytes: int) -
     A partition that is far behind fills its requests, and large sets cost less; at the end of the
     log there is less data, and its part is enough.
     """
-    is_full = came_bytes >= requested_bytes - requested_bytes // 8
-    return doubled(requested_bytes, most_bytes) if is_full else 0
+    return doubled(requested_bytes, most_bytes) if is_filled(requested_bytes, came_bytes) else 0
+
+
+def is_filled(requested_bytes: int, came_bytes: int) -> bool:
+    """Return whether a set has about as much as was requested: the log has more."""
+    return came_bytes >= requested_bytes - requested_bytes // 8
 
 
 def offset_after_damage(claimed: int | None, offset: int, high_watermark: int) -> int | None:

@@ -6,7 +6,8 @@ It sends requests while the caller processes the records of earlier responses.
 from collections.abc import Callable
 
 from zkconsumer.clock import Clock
-from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
+from zkconsumer.fetch.core.fetch_connection import NO_WAIT, FetchConnection, Wait
+from zkconsumer.fetch.polled.poll_pump import PollPump
 from zkconsumer.scope import WakeEvent
 
 _IDLE_MS = 60_000
@@ -20,10 +21,18 @@ class BrokerFetcher:
         line: sends requests and receives responses.
         clock: for the waits between turns.
         retire: called after a long wait; returns whether to end: after True no wakeup comes.
+        pump: fetches partitions that are far behind; None: there is none.
     """
 
-    def __init__(self, line: FetchConnection, clock: Clock, retire: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        line: FetchConnection,
+        clock: Clock,
+        retire: Callable[[], bool],
+        pump: PollPump | None = None,
+    ) -> None:
         self.line = line
+        self._pump = pump
         self._clock = clock
         self._retire = retire
         self._wakeup = WakeEvent()
@@ -32,11 +41,15 @@ class BrokerFetcher:
     def wake(self) -> None:
         """Check again for partitions to fetch. Thread: any."""
         self._wakeup.notify()
+        if self._pump is not None:
+            self._pump.call()
 
     def stop(self) -> None:
         """End soon. Thread: any."""
         self._stopping = True
         self.line.stop()
+        if self._pump is not None:
+            self._pump.stop()
         self._wakeup.notify()
 
     def run(self) -> None:
@@ -45,11 +58,20 @@ class BrokerFetcher:
             while not self._stopping:
                 # Before the turn: wakeups from here on may be about news that the turn misses.
                 self._wakeup.clear()
-                wait = self.line.turn()
-                if not self._waited(wait):
+                if not self._waited(self.turn()):
                     return
         finally:
             self.line.close()
+            if self._pump is not None:
+                self._pump.close()
+
+    def turn(self) -> Wait:
+        """Fetch once, or for as long as partitions are far behind; return how long to wait."""
+        if self._pump is not None:
+            self._pump.clear_call()
+            if self._pump.turn():
+                return NO_WAIT
+        return self.line.turn()
 
     def _waited(self, wait: Wait) -> bool:
         """Wait for the next turn; return False to end."""

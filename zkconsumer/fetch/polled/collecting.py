@@ -43,7 +43,10 @@ def collect(
     taken: Taken = {}
     before = [] if before is None else before
     try:
-        _collect(states, max_records, now_ms, among, (taken, before))
+        while True:
+            _collect(states, max_records, now_ms, among, (taken, before))
+            if taken or not _has_come(states, among):
+                break
     except BaseException:
         put_back(states, before, now_ms)
         raise
@@ -68,6 +71,7 @@ def _collect(
     found: tuple[Taken, Before],
 ) -> None:
     taken, before = found
+    _receive(states, before)
     left, turns = max_records, len(states.line)
     received: PartitionState | None = None
     while left > 0 and turns > 0 and states.line:
@@ -76,10 +80,7 @@ def _collect(
         states.line.move_to_end(tp)
         if among is not None and tp not in among:
             continue
-        pass_over(states, state, now_ms)
-        if state.waiting:
-            assert state.position is not None
-            before.append((state, state.position))
+        if _has_front(states, state, now_ms, before):
             piece = taken[tp] = _take(states, state, left, now_ms)
             left -= len(piece)
         elif state.trouble is None:
@@ -97,12 +98,56 @@ def _collect(
         raise _reported(states, received, now_ms)
 
 
+def _has_front(states: PartitionStates, state: PartitionState, now_ms: int, before: Before) -> bool:
+    """Return whether records wait; then note the former position."""
+    if not state.waiting:
+        return False
+    assert state.position is not None
+    before.append((state, state.position))
+    pass_over(states, state, now_ms)
+    if not state.waiting:
+        before.pop()
+    return bool(state.waiting)
+
+
 def pass_over(states: PartitionStates, state: PartitionState, now_ms: int) -> None:
     """Move the position over batches without records for the caller: markers, aborted ones."""
     if state.waiting and not len(state.waiting[0].records):
         while state.waiting and not len(state.waiting[0].records):
             state.position = state.waiting.popleft().end
+            _refill(states, state)
         states.drained(state, now_ms)
+
+
+def _receive(states: PartitionStates, before: Before) -> None:
+    """Take what native loops fetched for partitions of which nothing waits."""
+    for tp, state in states.delegated.items():
+        if state.waiting or state.is_paused or state.delegated is None:
+            continue
+        assert state.position is not None
+        before.append((state, state.position))  # an interrupt must not lose a chunk
+        _refill(states, state)
+        if state.waiting:
+            states.line.setdefault(tp, state)
+        before.pop()
+
+
+def _refill(states: PartitionStates, state: PartitionState) -> None:
+    """Take the next chunk that a native loop fetched, once those before it are handed out."""
+    if not state.waiting:
+        state.receive(has_epochs=states.settings.epochs)
+
+
+def _has_come(states: PartitionStates, among: Collection[TopicPartition] | None) -> bool:
+    """Return whether native loops have fetched more; if not, have the next chunk reported."""
+    arrived = [
+        state.delegated.queue.await_chunk()
+        for tp, state in states.delegated.items()
+        if state.delegated is not None
+        and not (state.is_paused or state.waiting)
+        and (among is None or tp in among)
+    ]
+    return any(arrived)
 
 
 def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
@@ -122,6 +167,7 @@ def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: in
             state.position = chunk.end
             state.waiting.popleft()
             is_drained = True
+            _refill(states, state)
     if is_drained or (had_enough and wants_more(states, state)):
         states.drained(state, now_ms)
     return RecordSlice.joined(pieces)

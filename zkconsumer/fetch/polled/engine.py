@@ -25,9 +25,11 @@ from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.collecting import gathering_wait_ms
+from zkconsumer.fetch.polled.poll_pump import PollPump
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.records.codecs import Codec
+from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.slices import RecordSlice
 from zkconsumer.records.transactions import readable_end
 from zkconsumer.scope import ThreadScope
@@ -48,6 +50,22 @@ class EngineStats(Counters):
     buffered_records: int = 0
 
 
+MakePump = Callable[
+    [FetchConnection, SharedFetchState, CoreFetchSettings, Clock, Callable[[], None]],
+    PollPump | None,
+]
+"""Makes the pump of a connection; the last argument wakes the caller, who waits for a chunk."""
+
+
+def _pump_maker() -> MakePump:
+    """Return what makes pumps; without the native core it makes none."""
+    if ENGINE is not Engine.NATIVE:
+        return lambda *_: None
+    from zkconsumer.fetch.polled.native_pump import make_pump  # noqa: PLC0415 - it loads the core
+
+    return make_pump
+
+
 class PollEngine:
     """Fetch for a consumer's polls; no method waits for the network.
 
@@ -63,6 +81,7 @@ class PollEngine:
             a flag or put into a mailbox.
         clock: for pauses and time-outs.
         fetched: see ``SharedFetchState``.
+        make_pump: makes the pump of a connection; None: the native core's, if there is one.
     """
 
     def __init__(  # noqa: PLR0913 - each is another part of the consumer
@@ -76,6 +95,7 @@ class PollEngine:
         wake: Callable[[], None],
         clock: Clock,
         fetched: Callable[[ResponseCounts], None] | None = None,
+        make_pump: MakePump | None = None,
     ) -> None:
         self._dialer = dialer
         self._metadata = metadata
@@ -83,6 +103,7 @@ class PollEngine:
         self._scope = scope
         self._wake = wake
         self._clock = clock
+        self._make_pump = make_pump or _pump_maker()
         self._view = NOTHING_KNOWN
         self._shared = SharedFetchState(PartitionStates(settings), clock, self._follow)
         if fetched is not None:
@@ -97,7 +118,12 @@ class PollEngine:
 
     def keep(self, codec: Codec) -> None:
         """Also keep batches of a codec as received; call this only before anything is fetched."""
-        self._settings = replace(self._settings, kept_codec=codec)
+        settings = self._settings = replace(self._settings, kept_codec=codec)
+
+        def apply(states: PartitionStates, _now_ms: int) -> None:
+            states.settings = settings
+
+        self._shared.change(apply)
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
         """Add partitions; none is fetched before its ``seek``."""
@@ -235,10 +261,15 @@ class PollEngine:
 
         def numbers(states: PartitionStates) -> EngineStats:
             waiting = [chunk for state in states.states.values() for chunk in state.waiting]
+            queues = [
+                state.delegated.queue for state in states.delegated.values() if state.delegated
+            ]
             return EngineStats(
                 **asdict(self._shared.counters),
-                buffered_bytes=sum(chunk.memory_bytes for chunk in waiting),
-                buffered_records=sum(len(chunk.records) for chunk in waiting),
+                buffered_bytes=sum(chunk.memory_bytes for chunk in waiting)
+                + sum(queue.queued_bytes for queue in queues),
+                buffered_records=sum(len(chunk.records) for chunk in waiting)
+                + sum(queue.record_count for queue in queues),
             )
 
         return self._shared.read(numbers)
@@ -297,7 +328,8 @@ class PollEngine:
                     settings=self._settings,
                     clock=self._clock,
                 )
-                fetcher = BrokerFetcher(line, self._clock, lambda: self._retire(broker, line))
+                pump = self._make_pump(line, self._shared, self._settings, self._clock, self._wake)
+                fetcher = BrokerFetcher(line, self._clock, lambda: self._retire(broker, line), pump)
                 role = f"fetcher-{broker.id}"
                 self._scope.spawn(role, fetcher.run, stop=fetcher.stop, on_error=self._die)
                 # Not earlier: an interrupt may leave a thread too many, but not one too few.

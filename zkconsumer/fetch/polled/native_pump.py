@@ -1,0 +1,135 @@
+"""The pump of a poll's connection: queues in C, and what it fetched as numbers of the consumer."""
+
+from collections.abc import Callable
+from typing import cast
+
+from zkconsumer.clock import Clock
+from zkconsumer.fetch.core.completed import PartitionRequest
+from zkconsumer.fetch.core.delegated import DelegatedFetch, PumpCounts, each_response
+from zkconsumer.fetch.core.fetch_connection import FetchConnection
+from zkconsumer.fetch.core.hedged_exchange import SecondResponse
+from zkconsumer.fetch.core.pumped_exchange import (
+    PumpedExchange,
+    PumpLoad,
+    Slot,
+)
+from zkconsumer.fetch.core.settings import CoreFetchSettings
+from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
+from zkconsumer.fetch.polled.delegation import Delegation
+from zkconsumer.fetch.polled.poll_pump import PollPump, TakeBack
+from zkconsumer.native import _core
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.wire.messages.fetch import LAST_BY_NAME
+
+_MOST_CHUNKS = 1 << 20
+"""Queues are bounded by bytes instead."""
+
+
+class NativePumped:
+    """Exchange requests for delegated partitions in C. Thread: as ``PumpedExchange``.
+
+    Args:
+        line: the connection.
+        shared: counts what is fetched.
+        settings: fetch settings.
+        clock: for time-outs.
+    """
+
+    def __init__(
+        self,
+        line: FetchConnection,
+        shared: SharedFetchState,
+        settings: CoreFetchSettings,
+        clock: Clock,
+    ) -> None:
+        self._line = line
+        self._shared = shared
+        self._exchange = PumpedExchange(
+            line.exchange,
+            settings,
+            line.broker,
+            clock=clock,
+            repeats=shared.repeats,
+            report=self._count,
+        )
+        self.call = self._exchange.call
+        self.clear_call = self._exchange.clear_call
+        self.stop = self._exchange.stop
+        self.close = self._exchange.close
+
+    def fetch(
+        self,
+        connection: NegotiatedConnection,
+        version: int,
+        delegation: Delegation,
+        take_back: TakeBack,
+    ) -> SecondResponse | None:
+        """See ``PumpedExchange.run``."""
+        load = _load(delegation, by_id=version > LAST_BY_NAME)
+        return self._exchange.run(connection, version, load, take_back)
+
+    def _count(self, counts: PumpCounts) -> None:
+        self._line.on_response()
+        self._shared.count(
+            Counters(
+                fetches=counts.fetches,
+                fetched_bytes=counts.size_bytes,
+                fetched_records=counts.records,
+                throttle_time_ms=counts.throttled_ms,
+            )
+        )
+        partitions = counts.partitions // max(1, counts.fetches)
+        for share in each_response(counts):
+            self._shared.fetched(
+                ResponseCounts(partitions, share.size_bytes, share.records, share.duration_ms)
+            )
+
+
+def make_pump(
+    line: FetchConnection,
+    shared: SharedFetchState,
+    settings: CoreFetchSettings,
+    clock: Clock,
+    wake: Callable[[], None],
+) -> PollPump | None:
+    """Make the pump of a connection; None without a free file descriptor: Python fetches."""
+
+    def make(requested: PartitionRequest, queue_bytes: int) -> DelegatedFetch:
+        queue = _core.Queue(_MOST_CHUNKS, None, wake)
+        queue.set_share(queue_bytes)
+        return DelegatedFetch(requested, _core.Progress(), queue)
+
+    try:
+        pumped = NativePumped(line, shared, settings, clock)
+    except MemoryError:
+        return None
+    return PollPump(line, shared, pumped, make)
+
+
+def _load(delegation: Delegation, *, by_id: bool) -> PumpLoad:
+    queues: list[_core.Queue] = []
+    topics: dict[bytes, list[Slot]] = {}
+    for state, fetch in zip(delegation.states, delegation.fetches, strict=True):
+        requested = fetch.requested
+        tp = requested.topic_partition
+        name = requested.topic_id if by_id and requested.topic_id else tp.topic.encode()
+        slot: Slot = (
+            len(queues),
+            tp.partition,
+            cast("_core.Progress", fetch.claim),
+            requested.start.offset,
+            state.needed_bytes,
+            state.grown_bytes,
+            None,
+            requested.leader_epoch,
+            state.is_behind,
+        )
+        topics.setdefault(name, []).append(slot)
+        queues.append(cast("_core.Queue", fetch.queue))
+    return PumpLoad(
+        queues=queues,
+        topics=list(topics.items()),
+        part_bytes=delegation.part_bytes,
+        grown_bytes=delegation.grown_bytes,
+        ends_at_head=True,
+    )
