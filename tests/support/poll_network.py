@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class ModelConnection:
     """A connection to a model broker; requests are encoded, and responses take time."""
 
-    def __init__(self, world: "PollWorld", broker: Broker) -> None:
+    def __init__(self, world: "PollWorld", broker: Broker, *, has_descriptor: bool = False) -> None:
         self.broker = broker
+        self.has_descriptor = has_descriptor
         self._is_open = True
         self._sent: InFlight[FetchResponse] | None = None
         self._respond: Any = None
@@ -89,7 +90,9 @@ class ModelConnection:
         except ConnectionLost as error:
             return error
         # No response, for ever or for a while; the broker has handled the request.
-        is_lost = self._world.chance.random() < self._world.trouble / 2
+        # (Only after a while does a pump tell Python that the broker is silent.)
+        often = 2 if self.has_descriptor else 0.5
+        is_lost = self._world.chance.random() < self._world.trouble * often
         self._silences = self._world.chance.choice((1, 2, 3, 1 << 30)) if is_lost else 0
         return response
 

@@ -6,9 +6,13 @@ Every delivered record and every change of a position is checked against the log
 """
 
 import random
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
+from tests.support.interrupting import Interrupted
 from tests.support.manual_clock import ManualClock
+from tests.support.model_pump import model_pump
 from tests.support.poll_logs import ModelBroker, ModelLog
 from tests.support.poll_network import ModelClient, ModelConnection, ModelMetadata, NoThreads
 from zkconsumer.cluster.view import ClusterView
@@ -45,6 +49,9 @@ _FAULTS = (
     ErrorCode.CORRUPT_MESSAGE,
 )
 _DEPTH = 3
+_LARGEST_BYTES = 3_000
+"""The size of the largest entry in a log; from Fetch 3 on it comes whole, whatever is requested."""
+
 _FIRST_FENCED = 9
 """The first version of Fetch with the leader's epoch (2.1); since then metadata has it, too."""
 _FIRST_EXACT = 11
@@ -64,12 +71,19 @@ class PollWorld:
         isolation: the consumer's isolation level.
         truncates: whether elections may be unclean.
         reset: the consumer's offset reset policy.
+        pumps: whether partitions that are far behind are delegated to a model pump; requests are
+            small then, so that many are.
 
     Attributes:
         trouble: the probability of each fault; ``settle`` sets it to 0.
         has_exact_epochs: whether brokers learn of all leader epochs, and return where they ended.
             If not, a truncated log that grew again can't be told from any other log, and leaders
             may have epochs that no other broker knows.
+        delegations: how often partitions were delegated.
+        pumped_responses: responses to a pump.
+        pumped_chunks: chunks that pumps queued.
+        second_responses: responses to hedged requests of a pump.
+        interrupts: how often a signal handler raised while chunks were taken.
     """
 
     def __init__(
@@ -80,13 +94,19 @@ class PollWorld:
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         truncates: bool = False,
         reset: LogEdge | None = EARLIEST,
+        pumps: bool = False,
     ) -> None:
         self.chance = random.Random(seed)
         self.version = version
         self.truncates = truncates
         self.has_exact_epochs = version >= _FIRST_EXACT
         self.trouble = 0.08
-        self.fetches = 0
+        self.pumps = pumps
+        self.fetches = self.delegations = 0
+        self.pumped_responses = self.pumped_chunks = self.second_responses = 0
+        self.interrupts = 0
+        self._is_signalled = False
+        self._elections = 2 if pumps and truncates else 1
         self.clock = ManualClock()
         magic = 2 if version >= 4 else self.chance.randrange(2) if version >= 2 else 0
         self.logs = {tp: ModelLog(magic, self.chance.randrange(3)) for tp in PARTITIONS}
@@ -117,6 +137,15 @@ class PollWorld:
             isolation=isolation,
             reset=reset,
         )
+        if pumps:
+            settings = replace(
+                settings,
+                max_bytes=self.chance.choice((4_000, 20_000)),
+                max_partition_bytes=self.chance.choice((100, 200, 1_000)),
+                grown_bytes=self.chance.choice((0, 400, 4_000)),
+            )
+            for _ in range(self.chance.randrange(60)):
+                self._write()
         self.engine = PollEngine(
             dialer=cast("Any", self),
             client=cast("Any", ModelClient(self)),
@@ -125,6 +154,7 @@ class PollWorld:
             scope=cast("Any", NoThreads()),
             wake=self._signal,
             clock=self.clock,
+            make_pump=partial(model_pump, self) if pumps else None,
         )
 
     # --- Called by the engine ------------------------------------------------------------------
@@ -134,7 +164,8 @@ class PollWorld:
         assert timeout_ms is None or timeout_ms > 0
         if self.chance.random() < self.trouble:
             raise ConnectFailed("model: nobody listens")
-        return ModelConnection(self, broker)
+        has_descriptor = self.pumps and self.chance.random() < 0.9
+        return ModelConnection(self, broker, has_descriptor=has_descriptor)
 
     def wait_for_client(self, timeout_ms: int) -> None:
         """Let other things happen while a lookup waits for its response."""
@@ -145,6 +176,27 @@ class PollWorld:
 
     def _signal(self) -> None:
         self.rung = True
+
+    def on_taken(self) -> None:
+        """Let a signal handler raise while the caller takes a chunk out of a queue."""
+        if self._is_signalled:
+            self._is_signalled = False
+            raise Interrupted
+
+    def takes_queued(self) -> bool:
+        """Let the caller take what a pump queued, while that waits for capacity.
+
+        Returns:
+            False while anything may happen: then the pump is called before long.
+        """
+        if self.trouble:
+            return False
+        is_told = self.rung
+        assert is_told, "the caller sleeps, and nobody tells it of the queued chunks"
+        while is_told:
+            self._collect()
+            is_told = self.rung
+        return True
 
     # --- Events --------------------------------------------------------------------------------
 
@@ -163,9 +215,9 @@ class PollWorld:
             (self._step_engine, 14),
             (self._collect, 8),
             (self._steer, 2),
-            (self._move_leader, 1 if self.trouble else 0),
+            (self._move_leader, self._elections if self.trouble else 0),
             (self._reassign, 0 if self.has_exact_epochs or not self.trouble else 0.5),
-            (self._update_metadata, 2),
+            (self._update_metadata, 2 * self._elections),
             (self._misbehave, 2 if self.trouble else 0),
             (self._recreate, 0.4 if self.recreates and self.trouble else 0),
         )
@@ -260,6 +312,9 @@ class PollWorld:
         if self.truncates and self.chance.random() < 0.5:
             cut_to = self.chance.randrange(log.start, log.end + 1)
         log.lead(self.chance.randrange(3), cut_to=cut_to)
+        for _ in range(self.chance.randrange(6) if self.pumps else 0):
+            # Soon it has other records where its former leader had some.
+            log.append(self.chance.randrange(1, 8), codec=Codec.NONE)
 
     def _reassign(self) -> None:
         self.logs[self.chance.choice(PARTITIONS)].reassign()
@@ -345,7 +400,7 @@ class PollWorld:
         self._busy.add(worker)
         try:
             if isinstance(worker, BrokerFetcher):
-                rest = worker.line.turn()
+                rest = worker.turn()
                 rest_ms, wakes = rest.duration_ms, rest.can_wake
             else:
                 rest_ms, wakes = worker.run_due_lookups(), True
@@ -393,14 +448,21 @@ class PollWorld:
         """Poll once, and check the records."""
         self.rung = False
         self.engine._shared.read(self._judge_buffered)
+        self._is_signalled = bool(self.pumps and self.trouble and self.chance.random() < 0.1)
         try:
             taken = self.engine.collect(self.chance.choice((1, 3, 50)))
+        except Interrupted:
+            self.interrupts += 1
+            self.rung = True
+            taken = {}
         except (OffsetOutOfRange, LogTruncated, PartitionFailed) as error:
             self._judge_error(error)
             self.rung = True
             taken = {}
         except ZkConsumerError as error:
             raise AssertionError(f"no such error is due: {error!r}") from error
+        finally:
+            self._is_signalled = False
         if taken:
             self.rung = True
         paused = self.engine.paused()
@@ -418,6 +480,9 @@ class PollWorld:
         """Check that nothing was fetched while more than the limit was buffered."""
         settings = partition_states.settings
         most_bytes = max(settings.max_partition_bytes, settings.grown_bytes)
+        if self.pumps:
+            # A queue that is empty, and a set that is handed back, may hold one larger entry each.
+            most_bytes = max(most_bytes, settings.max_bytes) + _LARGEST_BYTES
         for state in partition_states.states.values():
             before = [chunk.unread_bytes for chunk in state.waiting][:-1]
             assert sum(before) <= most_bytes
@@ -497,3 +562,7 @@ class PollWorld:
         assert [offset for offset, _ in got] == list(range(stood, position)), (tp, stood, position)
         for offset, value in got:
             assert value in {data for _, data in log.ever[offset]}
+        if got and self.has_exact_epochs and (log.epoch, got[-1][1]) in log.ever[got[-1][0]]:
+            # The present leader wrote it: its log was compared with all that came before.
+            read = [*self.seen[tp], *got]
+            assert read == self._due(tp, read[0][0], position), (tp, stood, position)

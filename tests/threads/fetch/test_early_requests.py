@@ -131,11 +131,11 @@ def test_no_request_is_early_while_a_partition_is_being_added() -> None:
     with FetchBench() as bench:
         loop = bench.loop()
         connection = bench.dial(bench.brokers[0].address)
-        assert loop._line.may_send_early(connection)
+        assert loop._line.may_send_early(connection, 0)
         loop.add(claim_of(T0), 0)
-        assert not loop._line.may_send_early(connection)
+        assert not loop._line.may_send_early(connection, 0)
         loop._accept()
-        assert loop._line.may_send_early(connection)
+        assert loop._line.may_send_early(connection, 0)
         connection.close()
 
 
