@@ -239,6 +239,19 @@ def test_a_claim_that_was_given_up_delays_no_end() -> None:
     assert [part.is_behind for part in back] == [True, False]
 
 
+def test_a_run_ends_once_all_that_are_behind_were_given_up() -> None:
+    """Their queue is full, so that nothing is in flight; nobody calls the pump."""
+    claim = claim_of(T0)
+    with pump_bench() as bench:
+        bench.load([new_queue(1)], [slot(claim, is_behind=True)], name=ID, ends_at_head=True)
+        bench.start(13)
+        for offset in (0, 1):
+            assert bench.asked() == {0: offset}
+            bench.respond({0: set_of(FILLED, offset)})
+        claim.active = False
+        assert bench.ended()[0] == CALLED
+
+
 def test_an_early_set_tells_as_much_as_any_other() -> None:
     """It came while the set before it still waited for the queue, and is dropped with the run."""
     queue, claims = new_queue(1), [claim_of(T0), claim_of(T1)]

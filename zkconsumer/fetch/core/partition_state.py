@@ -287,14 +287,14 @@ class PartitionState:
         Args:
             has_epochs: whether positions have the epoch of the last record.
         """
-        if self.delegated is None:
-            return
-        chunk = self.delegated.take(has_epochs=has_epochs)
-        if chunk is not None:
-            self.waiting.append(chunk)
-            self.fetched = chunk.end
-            self.high_watermark = self.delegated.claim.high_watermark
-            self.log_start = self.delegated.claim.log_start
+        fetch = self.delegated
+        chunk = None if fetch is None else fetch.take(has_epochs=has_epochs)
+        if fetch is None or chunk is None or self.delegated is not fetch:
+            return  # a signal handler may have given it up
+        self.waiting.append(chunk)
+        self.fetched = chunk.end
+        self.high_watermark = fetch.claim.high_watermark
+        self.log_start = fetch.claim.log_start
 
     def grow(self, filled_bytes: int, next_bytes: int) -> None:
         """Request more next time; 0: the usual size."""

@@ -85,6 +85,7 @@ class PartitionStates:
     def seek(self, tp: TopicPartition, start: Start) -> None:
         """See ``PollEngine``."""
         state = self.states[tp]
+        self._take_back(state)  # before: a signal handler may raise once it has been given up
         state.seek(start)
         self._changed(state)
 

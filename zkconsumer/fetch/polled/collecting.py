@@ -141,9 +141,9 @@ def _refill(states: PartitionStates, state: PartitionState) -> None:
 def _has_come(states: PartitionStates, among: Collection[TopicPartition] | None) -> bool:
     """Return whether native loops have fetched more; if not, have the next chunk reported."""
     arrived = [
-        state.delegated.queue.await_chunk()
+        fetch.queue.await_chunk()
         for tp, state in states.delegated.items()
-        if state.delegated is not None
+        if (fetch := state.delegated) is not None
         and not (state.is_paused or state.waiting)
         and (among is None or tp in among)
     ]

@@ -328,8 +328,10 @@ def _hand_over(
             rest = part_from(rest, state.fetched.offset)
             if not rest:
                 return
-        # Of what filled its request the rest does, too: the partition is still far behind.
-        request = _request(state, len(rest) if back.is_behind else requested_bytes)
+            if back.is_behind:
+                # Of what filled its request the rest does, too: the partition is still far behind.
+                requested_bytes = len(rest)
+        request = _request(state, requested_bytes)
         handed.sets.append((request, _part(state, rest)))
     elif back.error_code:
         request = _request(state, part_bytes)

@@ -126,9 +126,11 @@ class PollPump:
     def _run(self, connection: NegotiatedConnection, delegation: Delegation) -> None:
         line = self._line
         handed: HandedBack | None = None
+        has_ended = False
 
         def take(returned: Iterable[Returned]) -> None:
-            nonlocal handed
+            nonlocal handed, has_ended
+            has_ended = True
             handed = self._shared.change(lambda states, _: take_back(states, delegation, returned))
 
         version = min(line.exchange.fetch_version, _LAST if delegation.by_id else LAST_BY_NAME)
@@ -140,7 +142,7 @@ class PollPump:
         except ZkConsumerError as error:
             failure = error
         finally:
-            if handed is None:
+            if not has_ended:
                 take(delegation.untouched())  # the connection was closed before the first request
             self._shared.count(Counters(in_flight=-1, failed_fetches=failure is not None))
         if handed is not None:

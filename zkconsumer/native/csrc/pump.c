@@ -150,6 +150,12 @@ static bool is_any_behind(const zk_slots *slots) {
     return false;
 }
 
+/* Notes whether the run has to end, since those that were behind have caught up, or were given up. */
+static bool ends_now(zk_pump *pump) {
+    pump->is_caught_up = pump->ends_at_head && !is_any_behind(&pump->slots);
+    return pump->is_caught_up;
+}
+
 /* Sends the rest of the request. */
 static zk_io send_request(zk_pump *pump) {
     zk_request *request = &pump->request;
@@ -172,7 +178,7 @@ static void take_response(zk_pump *pump) {
     for (size_t at = 0; at < pump->slots.count; at++)
         if (pump->slots.slots[at].is_requested)
             zk_take_response(&pump->unpacker, pump->slots.slots + at, response);
-    pump->is_caught_up = pump->ends_at_head && !is_any_behind(&pump->slots);
+    ends_now(pump);
     /* After an early request, one for all partitions comes first. */
     pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
     const int32_t throttle_ms = response->throttle_ms;
@@ -217,7 +223,7 @@ static bool request_or_wait(zk_pump *pump) {
     }
     if (zk_plan_request(&pump->plan, &pump->slots, &pump->request, &pump->head))
         begin_exchange(pump, false);
-    else if (!pump->request.has_failed)
+    else if (!pump->request.has_failed && !ends_now(pump))
         zk_wakeup_wait(pump->wakeup, LOOK_AROUND_MS);
     return !pump->request.has_failed;
 }

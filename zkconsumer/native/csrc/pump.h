@@ -88,7 +88,7 @@ typedef struct {
     bool is_early; /* the last request was early: it omitted partitions without waiting records */
     bool is_idle;  /* the last response was empty, and the request named no wait */
     bool ends_at_head; /* a run ends once no slot is behind */
-    bool is_caught_up; /* and now none is, since a response was taken */
+    bool is_caught_up; /* and now none is whose claim is active */
     int64_t quiet_until_ms; /* no request before this (the broker's quota) */
     int64_t sent_ms;
     int64_t report_ms, reported_ms; /* interval of returns for the counts; 0: none */

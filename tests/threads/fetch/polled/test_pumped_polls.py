@@ -19,7 +19,7 @@ from tests.support.queues import needs_native_engine
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import PartitionFailed
+from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.core.completed import BufferedChunk
 from zkconsumer.fetch.core.delegated import DelegatedFetch
 from zkconsumer.fetch.core.settings import CoreFetchSettings
@@ -313,3 +313,27 @@ def test_a_larger_entry_than_a_request_is_fetched(pumped: list[int]) -> None:
             caller.start(broker.partition(0))
             caller.poll_until(lambda: len(caller.got[broker.partition(0)]) == log.end)
     assert sum(pumped) > log.end // 4
+
+
+@pytest.mark.parametrize("grown_bytes", [0, 128 << 10])
+def test_an_entry_of_which_the_log_has_no_more_is_reported(
+    grown_bytes: int, pumped: list[int]
+) -> None:
+    """Its size is under no checksum: it claims more than there is, but no more than a request."""
+    part_bytes = SETTINGS.max_partition_bytes
+    settings = replace(SETTINGS, grown_bytes=grown_bytes, growth_max_bytes=1 << 20)
+    with LogBroker(1) as broker:
+        log = broker.logs[0]
+        fill(broker, 2, (Codec.NONE,), 60)
+        log.add([b"x" * (part_bytes * 15 // 16 - 200)], magic=2)
+        offset, data = log.entries[-1]
+        claimed = part_bytes - 50
+        assert part_bytes * 7 // 8 <= len(data) < claimed
+        log.entries[-1] = offset, data[:8] + (claimed - 12).to_bytes(4, "big") + data[12:]
+        with calling(broker, 11, None, settings) as caller:
+            caller.start(broker.partition(0))
+            with pytest.raises(MessageTooLarge):
+                caller.poll_until(lambda: False)
+        assert len(caller.got[broker.partition(0)]) == offset
+        assert len(broker.requests) < 100
+    assert sum(pumped) > 0

@@ -8,10 +8,10 @@ from tests.support.delegated import back_at, delegated, far_behind, put, queue_o
 from tests.support.interrupting import Interrupted, interrupt, interrupt_at_check
 from tests.support.markers import build_marker
 from tests.support.model_pump import ModelQueue
-from tests.support.polled import TP, TP1, batch, offsets
+from tests.support.polled import BROKER, TP, TP1, batch, offsets
 from tests.support.shares import sampling_step
 from zkconsumer.errors import PartitionFailed
-from zkconsumer.fetch.core.partition_state import PendingError
+from zkconsumer.fetch.core.partition_state import PartitionState, PendingError
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.collecting import Before, collect, put_back
@@ -249,3 +249,15 @@ def test_an_interrupt_anywhere_loses_nothing(most: int) -> None:
             check_nothing_lost(states, made)
         number += sampling_step(3)
     assert number > 50
+
+
+def test_a_seek_that_is_interrupted_wakes_the_fetcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The delegation has ended by then: nothing else takes the partition back."""
+    states = far_behind(TP)
+    delegated(states)
+    states.take_effects()
+    monkeypatch.setattr(PartitionState, "await_validation", lambda _: interrupt())
+    with pytest.raises(Interrupted):
+        states.seek(TP, PositionView(0))
+    assert states.states[TP].delegated is None
+    assert states.take_effects().wake == {BROKER}
