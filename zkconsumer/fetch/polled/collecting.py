@@ -151,10 +151,14 @@ def _has_come(states: PartitionStates, among: Collection[TopicPartition] | None)
 
 
 def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
-    """Take at most ``count`` records, from as many responses as needed."""
+    """Take at most ``count`` records, from as many responses as needed.
+
+    Of what a native loop queued no more is taken than about what a poll buffers without one.
+    """
     pieces: list[RecordSlice] = []
     had_enough = not wants_more(states, state)
     is_drained = False
+    taken_bytes = 0
     while count > 0 and state.waiting:
         chunk = state.waiting[0]
         piece = chunk.records.take(count)
@@ -167,7 +171,9 @@ def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: in
             state.position = chunk.end
             state.waiting.popleft()
             is_drained = True
-            _refill(states, state)
+            taken_bytes += chunk.wire_bytes
+            if taken_bytes < states.settings.max_partition_bytes:
+                _refill(states, state)
     if is_drained or (had_enough and wants_more(states, state)):
         states.drained(state, now_ms)
     return RecordSlice.joined(pieces)

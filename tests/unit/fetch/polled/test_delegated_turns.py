@@ -94,6 +94,17 @@ def test_no_more_chunks_are_taken_than_records_are_due() -> None:
     assert queue_of(states, TP).record_count == 10
 
 
+def test_a_caller_that_takes_all_gets_about_one_part_at_a_time() -> None:
+    """However much is queued: else one result would hold all the memory of the queue."""
+    states = far_behind(TP)
+    made = delegated(states)
+    for offset in (10, 20, 30):
+        put(made.fetches[0], batch(offset, 10, size=100), offset)
+    taken = [list(offsets(collect(states, 1_000, 0, None)[TP])) for _ in range(3)]
+    assert taken == [list(range(start, start + 10)) for start in (10, 20, 30)]
+    assert collect(states, 1_000, 0, None) == {}
+
+
 def test_paused_and_excluded_partitions_keep_their_chunks() -> None:
     """They come once the partition is resumed, or included."""
     states, made = both_delegated()
