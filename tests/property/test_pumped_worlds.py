@@ -19,7 +19,7 @@ from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import EARLIEST, LogEdge
 from zkconsumer.fetch.polled import collecting, delegation, poll_pump
-from zkconsumer.fetch.polled.delegation import Delegation, HandedBack
+from zkconsumer.fetch.polled.delegation import HandedBack, PollDelegation
 from zkconsumer.records.decode import DecodedSet
 from zkconsumer.records.transactions import IsolationLevel
 
@@ -72,7 +72,7 @@ def _chunks_of_inactive_claims_are_delivered(patch: pytest.MonkeyPatch) -> None:
     take_back = delegation.take_back
 
     def take_all(
-        states: PartitionStates, delegated: Delegation, returned: Iterable[Returned]
+        states: PartitionStates, delegated: PollDelegation, returned: Iterable[Returned]
     ) -> HandedBack:
         for state, fetch in zip(delegated.states, delegated.fetches, strict=True):
             if states.states.get(fetch.topic_partition) is state and state.may_fetch:
@@ -147,7 +147,7 @@ def _packed_sets_are_dropped(patch: pytest.MonkeyPatch) -> None:
 def _the_first_chunk_is_not_reported(patch: pytest.MonkeyPatch) -> None:
     """A caller that waited before the delegation sleeps on."""
 
-    def delegate(states: PartitionStates, *args: Any, **options: Any) -> Delegation | None:
+    def delegate(states: PartitionStates, *args: Any, **options: Any) -> PollDelegation | None:
         made = whole(states, *args, **options)
         for fetch in () if made is None else made.fetches:
             assert isinstance(fetch.queue, ModelQueue)

@@ -7,7 +7,7 @@ from zkconsumer.fetch.core.delegated import DelegatedFetch, Returned
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.fetch.polled.delegation import Delegation, delegate
+from zkconsumer.fetch.polled.delegation import PollDelegation, delegate
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.decode import decode_record_set
 
@@ -31,7 +31,7 @@ def far_behind(
     return states
 
 
-def delegated(states: PartitionStates) -> Delegation:
+def delegated(states: PartitionStates) -> PollDelegation:
     """Delegate the partitions of broker 1."""
     made = delegate(states, BROKER, make_fetch, version=11)
     assert made is not None

@@ -23,7 +23,7 @@ from zkconsumer.fetch.core.requests import entries_of, fetch_request, responses_
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.fetch.polled.delegation import Delegation
+from zkconsumer.fetch.polled.delegation import PollDelegation
 from zkconsumer.fetch.polled.poll_pump import PollPump, TakeBack
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.hedging import Sent
@@ -49,7 +49,7 @@ CHUNK_BYTES = 80
 
 @dataclass(slots=True, eq=False)
 class ModelClaim:
-    """A ``delegated.Claim``."""
+    """A ``delegated.SharedProgress``."""
 
     active: bool = True
     high_watermark: int = -1
@@ -249,7 +249,7 @@ class ModelPumped:
         self,
         connection: NegotiatedConnection,
         version: int,
-        delegation: Delegation,
+        delegation: PollDelegation,
         take_back: TakeBack,
     ) -> "SecondResponse | None":
         """See ``Pumped``."""
@@ -270,7 +270,7 @@ class ModelPumped:
         return second
 
     def _run(
-        self, connection: NegotiatedConnection, version: int, delegation: Delegation
+        self, connection: NegotiatedConnection, version: int, delegation: PollDelegation
     ) -> "SecondResponse | None":
         early: dict[TopicPartition, PartitionRequest] = {}
         while True:
@@ -310,7 +310,7 @@ class ModelPumped:
         first = self._chance.randrange(len(self._slots))
         return self._slots[first:] + self._slots[:first]
 
-    def _wanted(self, delegation: Delegation) -> dict[TopicPartition, PartitionRequest]:
+    def _wanted(self, delegation: PollDelegation) -> dict[TopicPartition, PartitionRequest]:
         """Return what the next request is about: all without a set."""
         return {
             slot.requested.topic_partition: _at(slot, slot.back.fetch_offset, delegation)
@@ -318,7 +318,7 @@ class ModelPumped:
             if slot.is_active and not slot.sets
         }
 
-    def _early(self, delegation: Delegation) -> dict[TopicPartition, PartitionRequest]:
+    def _early(self, delegation: PollDelegation) -> dict[TopicPartition, PartitionRequest]:
         """Return what an early request is about: what follows the sets; often there is none."""
         if not any(slot.sets for slot in self._slots) or self._chance.random() < 0.5:
             return {}
@@ -365,7 +365,7 @@ class ModelPumped:
         wanted: dict[TopicPartition, PartitionRequest],
         response: FetchResponse,
         version: int,
-        delegation: Delegation,
+        delegation: PollDelegation,
     ) -> None:
         self._line.on_response()
         self._world.pumped_responses += 1
@@ -386,7 +386,7 @@ class ModelPumped:
         slot: _Slot,
         wanted: PartitionRequest,
         part: FetchedPartition | None,
-        delegation: Delegation,
+        delegation: PollDelegation,
         version: int,
     ) -> None:
         is_free = not slot.sets and wanted.start.offset == slot.back.fetch_offset
@@ -404,7 +404,7 @@ class ModelPumped:
         slot: _Slot,
         wanted: PartitionRequest,
         part: FetchedPartition,
-        delegation: Delegation,
+        delegation: PollDelegation,
         version: int,
     ) -> None:
         slot.claim.high_watermark = part.high_watermark
@@ -567,7 +567,7 @@ def _shared(fetch: DelegatedFetch) -> tuple[ModelClaim, ModelQueue]:
     return claim, queue
 
 
-def _at(slot: _Slot, offset: int, delegation: Delegation) -> PartitionRequest:
+def _at(slot: _Slot, offset: int, delegation: PollDelegation) -> PartitionRequest:
     """Request the records from an offset on; the epoch before it is not sent."""
     told = slot.requested
     return PartitionRequest(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.completed import NOTHING, PackedSet
-from zkconsumer.fetch.core.delegated import Returned
+from zkconsumer.fetch.core.delegated import Returned, in_topics
 from zkconsumer.fetch.core.record_set import RecordSet
 from zkconsumer.fetch.stream_partition import StreamPartition
 from zkconsumer.fetch.stream_partitions import StreamPartitions
@@ -82,7 +82,12 @@ class NativeDelegate:
         if not delegated:
             return None
         others_wait = len(delegated) < sum(part.is_ready or part.is_waiting for part in parts)
-        return Delegation(_by_topic(delegated), shares.part_bytes, others_wait, shares.grown_bytes)
+        return Delegation(
+            in_topics(delegated, lambda part: part.claim.topic_partition),
+            shares.part_bytes,
+            others_wait,
+            shares.grown_bytes,
+        )
 
     def keeps(self, *, has_hard_bounds: bool) -> list[PartitionClaim]:
         """Return the claims whose packed sets Python has to unpack, in the order of their turns."""
@@ -162,11 +167,3 @@ def _large_sinks(parts: Iterable[StreamPartition], part_bytes: int) -> set[Chunk
     return {
         part.claim.sink for part in parts if part.is_ready and part.state.needed_bytes > part_bytes
     }
-
-
-def _by_topic(parts: Iterable[StreamPartition]) -> list[StreamPartition]:
-    """Group partitions by topic, by the topics' first turns; keep the order in each topic."""
-    topics: dict[str, list[StreamPartition]] = {}
-    for part in parts:
-        topics.setdefault(part.claim.topic_partition.topic, []).append(part)
-    return [part for together in topics.values() for part in together]

@@ -13,15 +13,13 @@ from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.delegated import PumpCounts, Returned
 from zkconsumer.fetch.core.incremental import without_session
-from zkconsumer.fetch.core.pumped_exchange import PumpedExchange, PumpLoad, Slot
+from zkconsumer.fetch.core.pumped_exchange import PumpedExchange, PumpLoad, Slot, slot_of
 from zkconsumer.fetch.core.requests import requested_in
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate
 from zkconsumer.fetch.fetcher import PythonFetchLoop
-from zkconsumer.fetch.stream_partition import StreamPartition
 from zkconsumer.native import _core
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.observe import Fetched
-from zkconsumer.wire.absent import NO_EPOCH
 
 
 class _NativeSink(ChunkSink, Protocol):
@@ -160,30 +158,12 @@ def _load(delegation: Delegation) -> PumpLoad:
             places[sink] = len(queues)
             queues.append(sink.native)
         sink.native.adopt(claim)
-        topics.setdefault(claim.topic_partition.topic, []).append(_slot(part, places[sink]))
+        slot = slot_of(part.state, places[sink], claim, part.offset)
+        topics.setdefault(claim.topic_partition.topic, []).append(slot)
     return PumpLoad(
         queues=queues,
         topics=[(topic.encode(), slots) for topic, slots in topics.items()],
         part_bytes=delegation.part_bytes,
         grown_bytes=delegation.grown_bytes,
         others_wait=delegation.others_wait,
-    )
-
-
-def _slot(part: StreamPartition, queue_index: int) -> Slot:
-    """Convert a partition to the pump's arguments."""
-    state = part.state
-    packed = None if state.packed is None else state.packed.records
-    return (
-        queue_index,
-        part.claim.topic_partition.partition,
-        part.claim,
-        part.offset,
-        state.needed_bytes,
-        state.grown_bytes,
-        None
-        if packed is None
-        else (packed.data, packed.at_byte, packed.fetch_offset, packed.requested_bytes),
-        NO_EPOCH,
-        False,
     )

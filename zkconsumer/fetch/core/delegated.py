@@ -4,9 +4,9 @@ A delegated partition has a claim and a queue of its own for as long as it is de
 lie in the queue until the caller takes them; giving the partition up is one store.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from zkconsumer.fetch.core.completed import BufferedChunk, PartitionRequest
 from zkconsumer.fetch.core.starts import PositionView
@@ -16,6 +16,8 @@ from zkconsumer.wire.absent import NO_EPOCH
 
 if TYPE_CHECKING:
     from zkconsumer.native import _core
+
+T = TypeVar("T")
 
 
 class Returned(NamedTuple):
@@ -74,7 +76,7 @@ class PumpCounts(NamedTuple):
     throttled_ms: int
 
 
-class Claim(Protocol):
+class SharedProgress(Protocol):
     """Share with a native loop whether a partition is still fetched, as ``_core.Progress``."""
 
     active: bool
@@ -115,7 +117,7 @@ class DelegatedFetch:
     """
 
     requested: PartitionRequest
-    claim: Claim
+    claim: SharedProgress
     queue: ChunkSource
 
     @property
@@ -142,6 +144,14 @@ class DelegatedFetch:
         )
         end = PositionView(next_offset, leader_epoch if has_epochs else NO_EPOCH)
         return BufferedChunk(records, end)
+
+
+def in_topics(partitions: Iterable[T], named: Callable[[T], TopicPartition]) -> list[T]:
+    """Group partitions by topic, by the topics' first turns; keep the order in each topic."""
+    topics: dict[str, list[T]] = {}
+    for partition in partitions:
+        topics.setdefault(named(partition).topic, []).append(partition)
+    return [partition for together in topics.values() for partition in together]
 
 
 class ResponseShare(NamedTuple):

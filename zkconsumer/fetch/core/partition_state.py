@@ -202,10 +202,7 @@ class PartitionState:
         """Whether a native loop fetches it, and may continue as it was told."""
         if self.delegated is None or not self.may_fetch:
             return False
-        told = self.delegated.requested
-        return (self.source, self.named_epoch) == (told.broker, told.leader_epoch) and (
-            self.topic_id == told.topic_id
-        )
+        return self._would_go_to(self.delegated.requested)
 
     @property
     def is_asking(self) -> bool:
@@ -314,9 +311,13 @@ class PartitionState:
             and self.fetched == requested.start
             and self.suspect_offset != requested.start.offset
             and self.needed_bytes <= requested.max_bytes
-            and (self.source, self.named_epoch) == (requested.broker, requested.leader_epoch)
-            and self.topic_id == requested.topic_id
+            and self._would_go_to(requested)
         )
+
+    def _would_go_to(self, requested: PartitionRequest) -> bool:
+        """Return whether a request now goes to the same broker, leader epoch and topic."""
+        sent_to = requested.broker, requested.leader_epoch, requested.topic_id
+        return (self.source, self.named_epoch, self.topic_id) == sent_to
 
     def await_validation(self) -> None:
         """Have the position validated by the leader's epochs, if the last epoch is known."""

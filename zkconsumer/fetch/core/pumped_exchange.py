@@ -23,6 +23,7 @@ from zkconsumer.fetch.core.hedged_exchange import (
     SecondResponse,
     throttle_pause_ms,
 )
+from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.model import Broker
 from zkconsumer.native import _core
@@ -30,6 +31,7 @@ from zkconsumer.net.hedging import Sent
 from zkconsumer.net.in_flight import RawStream, Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.repeats import Repeats
+from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import decode_request
 from zkconsumer.wire.framing import LENGTH_BYTES
@@ -41,6 +43,38 @@ _MOST_BYTES = 1 << 62
 
 Slot = tuple[int, int, _core.Progress, int, int, int, tuple[object, ...] | None, int, bool]
 """Arguments of one partition, see ``_core.Pump.load``."""
+
+
+def slot_of(
+    state: PartitionState,
+    queue_index: int,
+    claim: _core.Progress,
+    offset: int,
+    leader_epoch: int = NO_EPOCH,
+) -> Slot:
+    """Convert a partition to the pump's arguments.
+
+    Args:
+        state: its state.
+        queue_index: the index of its queue.
+        claim: what is shared with the pump.
+        offset: where to fetch.
+        leader_epoch: the leader's epoch to send; -1: none.
+    """
+    packed = None if state.packed is None else state.packed.records
+    return (
+        queue_index,
+        state.topic_partition.partition,
+        claim,
+        offset,
+        state.needed_bytes,
+        state.grown_bytes,
+        None
+        if packed is None
+        else (packed.data, packed.at_byte, packed.fetch_offset, packed.requested_bytes),
+        leader_epoch,
+        state.is_behind,
+    )
 
 
 class PumpLoad(NamedTuple):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from zkconsumer.fetch.core.completed import PartitionRequest
-from zkconsumer.fetch.core.delegated import DelegatedFetch, Returned
+from zkconsumer.fetch.core.delegated import DelegatedFetch, Returned, in_topics
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import CoreFetchSettings
@@ -47,7 +47,7 @@ Make = Callable[[PartitionRequest, int], DelegatedFetch]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Delegation:
+class PollDelegation:
     """Describe what a native loop has to fetch from a broker.
 
     Attributes:
@@ -65,8 +65,8 @@ class Delegation:
     @property
     def by_id(self) -> bool:
         """Whether all topics can be named by their ids."""
-        ids = {(one.topic_partition.topic, one.requested.topic_id) for one in self.fetches}
-        return all(one for _, one in ids) and len(ids) == len({topic for topic, _ in ids})
+        ids = {(fetch.topic_partition.topic, fetch.requested.topic_id) for fetch in self.fetches}
+        return all(topic_id for _, topic_id in ids) and len(ids) == len({topic for topic, _ in ids})
 
     def untouched(self) -> list[Returned]:
         """Return each partition as it was delegated."""
@@ -117,7 +117,7 @@ def may_delegate(
 
 def delegate(
     states: PartitionStates, broker: Broker, make: Make, *, version: int
-) -> Delegation | None:
+) -> PollDelegation | None:
     """Delegate the partitions of a broker.
 
     Args:
@@ -134,7 +134,7 @@ def delegate(
     if sizes is None or any(state.requested is not None for state in ready):
         return None
     shares = sizes.shares
-    together = _by_topic(ready)
+    together = in_topics(ready, lambda state: state.topic_partition)
     fetches = [make(_request(state, shares.part_bytes), sizes.queue_bytes) for state in together]
     for state, fetch in zip(together, fetches, strict=True):
         fetch.claim.high_watermark = state.high_watermark
@@ -142,7 +142,7 @@ def delegate(
         state.requested, state.delegated = fetch.requested, fetch
         states.delegated[state.topic_partition] = state
         fetch.queue.await_chunk()  # the caller may be waiting already
-    return Delegation(
+    return PollDelegation(
         fetches=fetches,
         states=together,
         part_bytes=shares.part_bytes,
@@ -151,7 +151,7 @@ def delegate(
 
 
 def take_back(
-    states: PartitionStates, delegation: Delegation, returned: Iterable[Returned]
+    states: PartitionStates, delegation: PollDelegation, returned: Iterable[Returned]
 ) -> HandedBack:
     """Take the partitions back, with what was fetched of them.
 
@@ -179,7 +179,7 @@ def take_back(
 
 
 def requests_of(
-    states: PartitionStates, delegation: Delegation, request: FetchRequest
+    states: PartitionStates, delegation: PollDelegation, request: FetchRequest
 ) -> dict[TopicPartition, PartitionRequest]:
     """Convert a request that the native loop sent, and record it as sent again.
 
@@ -190,14 +190,15 @@ def requests_of(
     """
     named: dict[tuple[str | bytes | None, int], tuple[PartitionState, PartitionRequest]] = {}
     for state, fetch in zip(delegation.states, delegation.fetches, strict=True):
-        tp, told = state.topic_partition, fetch.requested
-        named[tp.topic, tp.partition] = named[told.topic_id, tp.partition] = state, told
+        tp, requested = state.topic_partition, fetch.requested
+        known = state, requested
+        named[tp.topic, tp.partition] = named[requested.topic_id, tp.partition] = known
     found: dict[TopicPartition, PartitionRequest] = {}
     for topic in request.topics:
         for part in topic.partitions:
-            state, told = named[topic.topic or topic.topic_id, part.partition]
+            state, requested = named[topic.topic or topic.topic_id, part.partition]
             if state.fetched is not None and state.fetched.offset == part.fetch_offset:
-                sent = replace(told, start=state.fetched, max_bytes=part.max_bytes)
+                sent = replace(requested, start=state.fetched, max_bytes=part.max_bytes)
                 if _is_at(state, sent):
                     found[state.topic_partition] = sent
     states.begin(found.values())
@@ -266,14 +267,6 @@ def _sizes(
     if part_bytes < max(needed_bytes, min(shares.part_bytes, _MIN_PART_BYTES)):
         return None
     return _Sizes(shares._replace(part_bytes=part_bytes), queue_bytes)
-
-
-def _by_topic(ready: Iterable[PartitionState]) -> list[PartitionState]:
-    """Group partitions by topic, by the topics' first turns; keep the order in each topic."""
-    topics: dict[str, list[PartitionState]] = {}
-    for state in ready:
-        topics.setdefault(state.topic_partition.topic, []).append(state)
-    return [state for together in topics.values() for state in together]
 
 
 def _request(state: PartitionState, max_bytes: int) -> PartitionRequest:

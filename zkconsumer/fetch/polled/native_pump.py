@@ -12,10 +12,11 @@ from zkconsumer.fetch.core.pumped_exchange import (
     PumpedExchange,
     PumpLoad,
     Slot,
+    slot_of,
 )
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
-from zkconsumer.fetch.polled.delegation import Delegation
+from zkconsumer.fetch.polled.delegation import PollDelegation
 from zkconsumer.fetch.polled.poll_pump import PollPump, TakeBack
 from zkconsumer.native import _core
 from zkconsumer.net.negotiated import NegotiatedConnection
@@ -25,8 +26,8 @@ _MOST_CHUNKS = 1 << 20
 """Queues are bounded by bytes instead."""
 
 
-class NativePumped:
-    """Exchange requests for delegated partitions in C. Thread: as ``PumpedExchange``.
+class NativePumped(PumpedExchange):
+    """Exchange requests for delegated partitions in C.
 
     Args:
         line: the connection.
@@ -44,7 +45,7 @@ class NativePumped:
     ) -> None:
         self._line = line
         self._shared = shared
-        self._exchange = PumpedExchange(
+        super().__init__(
             line.exchange,
             settings,
             line.broker,
@@ -52,21 +53,17 @@ class NativePumped:
             repeats=shared.repeats,
             report=self._count,
         )
-        self.call = self._exchange.call
-        self.clear_call = self._exchange.clear_call
-        self.stop = self._exchange.stop
-        self.close = self._exchange.close
 
     def fetch(
         self,
         connection: NegotiatedConnection,
         version: int,
-        delegation: Delegation,
+        delegation: PollDelegation,
         take_back: TakeBack,
     ) -> SecondResponse | None:
         """See ``PumpedExchange.run``."""
         load = _load(delegation, by_id=version > LAST_BY_NAME)
-        return self._exchange.run(connection, version, load, take_back)
+        return self.run(connection, version, load, take_back)
 
     def _count(self, counts: PumpCounts) -> None:
         self._line.on_response()
@@ -106,24 +103,15 @@ def make_pump(
     return PollPump(line, shared, pumped, make)
 
 
-def _load(delegation: Delegation, *, by_id: bool) -> PumpLoad:
+def _load(delegation: PollDelegation, *, by_id: bool) -> PumpLoad:
     queues: list[_core.Queue] = []
     topics: dict[bytes, list[Slot]] = {}
     for state, fetch in zip(delegation.states, delegation.fetches, strict=True):
         requested = fetch.requested
         tp = requested.topic_partition
         name = requested.topic_id if by_id and requested.topic_id else tp.topic.encode()
-        slot: Slot = (
-            len(queues),
-            tp.partition,
-            cast("_core.Progress", fetch.claim),
-            requested.start.offset,
-            state.needed_bytes,
-            state.grown_bytes,
-            None,
-            requested.leader_epoch,
-            state.is_behind,
-        )
+        claim, offset = cast("_core.Progress", fetch.claim), requested.start.offset
+        slot = slot_of(state, len(queues), claim, offset, requested.leader_epoch)
         topics.setdefault(name, []).append(slot)
         queues.append(cast("_core.Queue", fetch.queue))
     return PumpLoad(

@@ -11,9 +11,9 @@ from zkconsumer.fetch.core.incremental import without_session
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
 from zkconsumer.fetch.polled.delegation import (
-    Delegation,
     HandedBack,
     Make,
+    PollDelegation,
     delegate,
     may_delegate,
     requests_of,
@@ -52,7 +52,7 @@ class Pumped(Protocol):
         self,
         connection: NegotiatedConnection,
         version: int,
-        delegation: Delegation,
+        delegation: PollDelegation,
         take_back: TakeBack,
     ) -> SecondResponse | None:
         """Fetch until it has to return; see ``PumpedExchange.run``."""
@@ -108,7 +108,7 @@ class PollPump:
         self._run(connection, delegation)
         return True
 
-    def _delegated(self, states: PartitionStates) -> Delegation | None:
+    def _delegated(self, states: PartitionStates) -> PollDelegation | None:
         line = self._line
         return delegate(states, line.broker, self._make, version=line.exchange.fetch_version)
 
@@ -123,7 +123,7 @@ class PollPump:
             )
         )
 
-    def _run(self, connection: NegotiatedConnection, delegation: Delegation) -> None:
+    def _run(self, connection: NegotiatedConnection, delegation: PollDelegation) -> None:
         line = self._line
         handed: HandedBack | None = None
         has_ended = False
@@ -152,7 +152,7 @@ class PollPump:
         elif second is not None:
             self._take_second(delegation, second)
 
-    def _take_second(self, delegation: Delegation, second: SecondResponse) -> None:
+    def _take_second(self, delegation: PollDelegation, second: SecondResponse) -> None:
         self._shared.count(Counters(fetches=1))
         requests = self._shared.change(
             lambda states, _: requests_of(states, delegation, second.request)

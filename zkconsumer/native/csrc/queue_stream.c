@@ -30,13 +30,6 @@ void zk_queue_set_listened(zk_queue *queue, bool is_listened) {
     zk_queue_leave(queue);
 }
 
-static bool is_any_active(const zk_queue *queue) {
-    for (const zk_chunk *entry = queue->first; entry; entry = entry->next)
-        if (entry->claim && zk_claim_is_active(entry->claim))
-            return true;
-    return false;
-}
-
 static size_t count_records(const zk_queue *queue) {
     size_t count = 0;
     for (const zk_chunk *entry = queue->first; entry; entry = entry->next)
@@ -222,7 +215,7 @@ zk_chunk *zk_queue_take(zk_queue *queue, uint64_t number) {
 bool zk_queue_await(zk_queue *queue) {
     if (!zk_queue_enter(queue))
         return false;
-    const bool is_there = is_any_active(queue);
+    const bool is_there = zk_queue_count_active(queue) > 0;
     queue->is_awaited = !is_there;
     zk_queue_leave(queue);
     return is_there;

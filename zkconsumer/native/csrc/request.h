@@ -4,8 +4,8 @@
  *     zk_request_begin(...); zk_request_add(...) for each slot, those of a topic together;
  *     zk_request_end(...)
  *
- * From ZK_FETCH_TOPIC_IDS on the name of each topic is its id. A topic may come more than once. Without memory the first two do nothing, and the last one returns
- * false. */
+ * From ZK_FETCH_TOPIC_IDS on the name of each topic is its id. A topic may come more than once. Without
+ * memory the first two do nothing, and the last one returns false. */
 #ifndef ZK_REQUEST_H
 #define ZK_REQUEST_H
 

@@ -27,7 +27,7 @@ from zkconsumer.fetch.core.starts import EARLIEST, PositionView
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.fetch.polled.delegation import (
     MOST_QUEUED_BYTES,
-    Delegation,
+    PollDelegation,
     delegate,
     may_delegate,
     requests_of,
@@ -474,7 +474,7 @@ def test_partitions_that_were_served_go_to_the_end_in_order() -> None:
 # --- The second response -------------------------------------------------------------------------
 
 
-def request_in(made: Delegation, *, by_id: bool = False) -> FetchRequest:
+def request_in(made: PollDelegation, *, by_id: bool = False) -> FetchRequest:
     """Return the request that the loop sends first."""
     wanted = {fetch.topic_partition: fetch.requested for fetch in made.fetches}
     request = fetch_request(SETTINGS, entries_of(without_session(wanted, {})), max_wait_ms=0)

@@ -19,7 +19,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.requests import entries_of, fetch_request, responses_of
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.fetch.polled.delegation import Delegation
+from zkconsumer.fetch.polled.delegation import PollDelegation
 from zkconsumer.fetch.polled.poll_pump import PollPump, TakeBack
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchResponse
 
@@ -36,7 +36,7 @@ class FakePumped:
     """
 
     def __init__(self) -> None:
-        self.runs: list[Callable[[Delegation, TakeBack], SecondResponse | None]] = []
+        self.runs: list[Callable[[PollDelegation, TakeBack], SecondResponse | None]] = []
         self.versions: list[int] = []
         self.calls: list[str] = []
 
@@ -57,7 +57,7 @@ class FakePumped:
         self.calls.append("close")
 
     def fetch(
-        self, _connection: object, version: int, delegation: Delegation, take_back: TakeBack
+        self, _connection: object, version: int, delegation: PollDelegation, take_back: TakeBack
     ) -> SecondResponse | None:
         """See ``Pumped``."""
         self.versions.append(version)
@@ -123,7 +123,7 @@ def bench() -> Bench:
     return Bench()
 
 
-def take_untouched(delegation: Delegation, take_back: TakeBack) -> None:
+def take_untouched(delegation: PollDelegation, take_back: TakeBack) -> None:
     """Return at once."""
     take_back(delegation.untouched())
 
@@ -176,7 +176,7 @@ def test_what_a_run_leaves_is_handed_over(bench: Bench) -> None:
     """Sets, errors and omissions, after what is queued; while it runs, a request is in flight."""
     in_flight: list[int] = []
 
-    def run(delegation: Delegation, take_back: TakeBack) -> None:
+    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
         in_flight.append(bench.shared.counters.in_flight)
         put(delegation.fetches[0], batch(10, 5), 10)
         packed = memoryview(batch(15, 5)), 15, 900, 0, 0, True
@@ -193,7 +193,7 @@ def test_what_a_run_leaves_is_handed_over(bench: Bench) -> None:
 def test_a_failure_before_the_first_request_changes_nothing(bench: Bench) -> None:
     """The connection was closed meanwhile: all partitions are requested again."""
 
-    def run(_delegation: Delegation, _take_back: TakeBack) -> None:
+    def run(_delegation: PollDelegation, _take_back: TakeBack) -> None:
         raise ConnectionLost("closed")
 
     bench.pumped.runs.append(run)
@@ -209,7 +209,7 @@ def test_a_failure_before_the_first_request_changes_nothing(bench: Bench) -> Non
 def test_a_failure_comes_after_what_arrived_before_it(bench: Bench) -> None:
     """Sets that came over the connection before it broke are unpacked."""
 
-    def run(_delegation: Delegation, take_back: TakeBack) -> None:
+    def run(_delegation: PollDelegation, take_back: TakeBack) -> None:
         packed = memoryview(batch(10, 5)), 10, 900, 0, 0, True
         take_back([back_at(10, packed=packed), back_at(10)])
         raise ConnectionLost("broken")
@@ -224,7 +224,7 @@ def test_a_failure_comes_after_what_arrived_before_it(bench: Bench) -> None:
 def test_a_fault_of_ours_leaves_no_partition_delegated(bench: Bench, *, is_back: bool) -> None:
     """It ends the thread, which others report; the partitions themselves are free."""
 
-    def run(delegation: Delegation, take_back: TakeBack) -> None:
+    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
         if is_back:
             take_untouched(delegation, take_back)
         raise MemoryError
@@ -259,7 +259,7 @@ def hedged(bench: Bench, *, by_id: bool, removed: bool = False) -> SessionStep:
     parts = tuple(part(tp, batch(10, 5)) for tp in (TP, TP1))
     response = FetchResponse(topics=(FetchedTopic(partitions=parts, **cast("Any", name)),))
 
-    def run(delegation: Delegation, take_back: TakeBack) -> SecondResponse:
+    def run(delegation: PollDelegation, take_back: TakeBack) -> SecondResponse:
         wanted: dict[Any, PartitionRequest] = {
             fetch.topic_partition: fetch.requested for fetch in delegation.fetches
         }
@@ -328,7 +328,7 @@ def test_calls_reach_the_pump(bench: Bench) -> None:
 def test_a_partition_that_is_given_up_in_a_run_is_fetched_as_it_is_now(bench: Bench) -> None:
     """Whatever the run returns of it."""
 
-    def run(delegation: Delegation, take_back: TakeBack) -> None:
+    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
         put(delegation.fetches[0], batch(10, 5), 10)
         bench.shared.change(lambda states, _: _seek(states))
         take_back([back_at(15), *delegation.untouched()[1:]])
@@ -346,7 +346,7 @@ def _seek(states: PartitionStates) -> None:
 def test_returned_partitions_are_read_once(bench: Bench) -> None:
     """The pump may return them as an iterator."""
 
-    def run(delegation: Delegation, take_back: TakeBack) -> None:
+    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
         returned: list[Returned] = delegation.untouched()
         take_back(iter(returned))
 
