@@ -14,12 +14,13 @@ from tests.property.test_poll_worlds import POLICIES, VERSIONS, Fault, run_world
 from tests.support.model_pump import ModelQueue
 from tests.support.poll_world import PollWorld
 from tests.support.shares import examples
+from zkconsumer.fetch.core import broker_delegation, pumped_connection
+from zkconsumer.fetch.core.broker_delegation import BrokerDelegation, HandedBack
 from zkconsumer.fetch.core.delegated import DelegatedFetch, Returned
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import EARLIEST, LogEdge
-from zkconsumer.fetch.polled import collecting, delegation, poll_pump
-from zkconsumer.fetch.polled.delegation import HandedBack, PollDelegation
+from zkconsumer.fetch.polled import collecting
 from zkconsumer.records.decode import DecodedSet
 from zkconsumer.records.transactions import IsolationLevel
 
@@ -69,10 +70,10 @@ def test_worlds_delegate_often() -> None:
 
 def _chunks_of_inactive_claims_are_delivered(patch: pytest.MonkeyPatch) -> None:
     """What was queued before a partition was given up is taken back after that."""
-    take_back = delegation.take_back
+    take_back = broker_delegation.take_back
 
     def take_all(
-        states: PartitionStates, delegated: PollDelegation, returned: Iterable[Returned]
+        states: PartitionStates, delegated: BrokerDelegation, returned: Iterable[Returned]
     ) -> HandedBack:
         for state, fetch in zip(delegated.states, delegated.fetches, strict=True):
             if states.states.get(fetch.topic_partition) is state and state.may_fetch:
@@ -80,12 +81,12 @@ def _chunks_of_inactive_claims_are_delivered(patch: pytest.MonkeyPatch) -> None:
         return take_back(states, delegated, returned)
 
     patch.setattr(ModelQueue, "counts", lambda *_: True)
-    patch.setattr(poll_pump, "take_back", take_all)
+    patch.setattr(pumped_connection, "take_back", take_all)
 
 
 def _queued_chunks_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Taking back continues after the queue, but does not take what it holds."""
-    restore = delegation._restore
+    restore = broker_delegation._restore
 
     def forget(
         states: PartitionStates, state: PartitionState, fetch: DelegatedFetch, back: Returned
@@ -93,7 +94,7 @@ def _queued_chunks_are_forgotten(patch: pytest.MonkeyPatch) -> None:
         fetch.queue = ModelQueue(1, lambda: None)
         restore(states, state, fetch, back)
 
-    patch.setattr(delegation, "_restore", forget)
+    patch.setattr(broker_delegation, "_restore", forget)
 
 
 def _a_seek_does_not_end_it(patch: pytest.MonkeyPatch) -> None:
@@ -132,7 +133,7 @@ def _an_interrupted_receive_loses_its_chunk(patch: pytest.MonkeyPatch) -> None:
 
 
 def _second_responses_count_wherever_partitions_are(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(delegation, "_is_at", lambda state, _: state.requested is None)
+    patch.setattr(broker_delegation, "_is_at", lambda state, _: state.requested is None)
 
 
 def _packed_sets_are_dropped(patch: pytest.MonkeyPatch) -> None:
@@ -147,15 +148,15 @@ def _packed_sets_are_dropped(patch: pytest.MonkeyPatch) -> None:
 def _the_first_chunk_is_not_reported(patch: pytest.MonkeyPatch) -> None:
     """A caller that waited before the delegation sleeps on."""
 
-    def delegate(states: PartitionStates, *args: Any, **options: Any) -> PollDelegation | None:
+    def delegate(states: PartitionStates, *args: Any, **options: Any) -> BrokerDelegation | None:
         made = whole(states, *args, **options)
         for fetch in () if made is None else made.fetches:
             assert isinstance(fetch.queue, ModelQueue)
             fetch.queue._is_awaited = False
         return made
 
-    whole = delegation.delegate
-    patch.setattr(poll_pump, "delegate", delegate)
+    whole = broker_delegation.delegate
+    patch.setattr(pumped_connection, "delegate", delegate)
 
 
 def _chunks_are_not_awaited(patch: pytest.MonkeyPatch) -> None:

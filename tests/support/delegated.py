@@ -2,12 +2,12 @@
 
 from tests.support.model_pump import ModelChunk, ModelClaim, ModelPart, ModelQueue
 from tests.support.polled import BROKER, batch, fetched, states_of
+from zkconsumer.fetch.core.broker_delegation import BrokerDelegation, delegate
 from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.fetch.core.delegated import DelegatedFetch, Returned
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.fetch.polled.delegation import PollDelegation, delegate
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.decode import decode_record_set
 
@@ -31,7 +31,7 @@ def far_behind(
     return states
 
 
-def delegated(states: PartitionStates) -> PollDelegation:
+def delegated(states: PartitionStates) -> BrokerDelegation:
     """Delegate the partitions of broker 1."""
     made = delegate(states, BROKER, make_fetch, version=11)
     assert made is not None

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from tests.support.altered_messages import altered
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConnectionLost
+from zkconsumer.fetch.core.broker_delegation import BrokerDelegation
 from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.fetch.core.delegated import DelegatedFetch, Returned
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.hedged_exchange import SecondResponse
 from zkconsumer.fetch.core.incremental import without_session
+from zkconsumer.fetch.core.pumped_connection import PumpedConnection, TakeBack
 from zkconsumer.fetch.core.record_set import RecordSet, is_filled, readable_part
 from zkconsumer.fetch.core.requests import entries_of, fetch_request, responses_of
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.fetch.polled.delegation import PollDelegation
-from zkconsumer.fetch.polled.poll_pump import PollPump, TakeBack
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.hedging import Sent
 from zkconsumer.net.negotiated import NegotiatedConnection
@@ -217,7 +217,7 @@ class _Slot:
 
 
 class ModelPumped:
-    """A ``poll_pump.Pumped`` for one connection of a world."""
+    """A ``pumped_connection.Pumped`` for one connection of a world."""
 
     def __init__(
         self, world: "PollWorld", line: FetchConnection, limits: CoreFetchSettings
@@ -249,7 +249,7 @@ class ModelPumped:
         self,
         connection: NegotiatedConnection,
         version: int,
-        delegation: PollDelegation,
+        delegation: BrokerDelegation,
         take_back: TakeBack,
     ) -> "SecondResponse | None":
         """See ``Pumped``."""
@@ -270,7 +270,7 @@ class ModelPumped:
         return second
 
     def _run(
-        self, connection: NegotiatedConnection, version: int, delegation: PollDelegation
+        self, connection: NegotiatedConnection, version: int, delegation: BrokerDelegation
     ) -> "SecondResponse | None":
         early: dict[TopicPartition, PartitionRequest] = {}
         while True:
@@ -310,7 +310,7 @@ class ModelPumped:
         first = self._chance.randrange(len(self._slots))
         return self._slots[first:] + self._slots[:first]
 
-    def _wanted(self, delegation: PollDelegation) -> dict[TopicPartition, PartitionRequest]:
+    def _wanted(self, delegation: BrokerDelegation) -> dict[TopicPartition, PartitionRequest]:
         """Return what the next request is about: all without a set."""
         return {
             slot.requested.topic_partition: _at(slot, slot.back.fetch_offset, delegation)
@@ -318,7 +318,7 @@ class ModelPumped:
             if slot.is_active and not slot.sets
         }
 
-    def _early(self, delegation: PollDelegation) -> dict[TopicPartition, PartitionRequest]:
+    def _early(self, delegation: BrokerDelegation) -> dict[TopicPartition, PartitionRequest]:
         """Return what an early request is about: what follows the sets; often there is none."""
         if not any(slot.sets for slot in self._slots) or self._chance.random() < 0.5:
             return {}
@@ -365,7 +365,7 @@ class ModelPumped:
         wanted: dict[TopicPartition, PartitionRequest],
         response: FetchResponse,
         version: int,
-        delegation: PollDelegation,
+        delegation: BrokerDelegation,
     ) -> None:
         self._line.on_response()
         self._world.pumped_responses += 1
@@ -386,7 +386,7 @@ class ModelPumped:
         slot: _Slot,
         wanted: PartitionRequest,
         part: FetchedPartition | None,
-        delegation: PollDelegation,
+        delegation: BrokerDelegation,
         version: int,
     ) -> None:
         is_free = not slot.sets and wanted.start.offset == slot.back.fetch_offset
@@ -404,7 +404,7 @@ class ModelPumped:
         slot: _Slot,
         wanted: PartitionRequest,
         part: FetchedPartition,
-        delegation: PollDelegation,
+        delegation: BrokerDelegation,
         version: int,
     ) -> None:
         slot.claim.high_watermark = part.high_watermark
@@ -538,7 +538,7 @@ def model_pump(
     settings: CoreFetchSettings,
     clock: Clock,
     wake: Callable[[], None],
-) -> PollPump:
+) -> PumpedConnection:
     """Make the pump of a connection, as ``engine.MakePump`` does."""
     del clock
 
@@ -547,7 +547,8 @@ def model_pump(
             requested, ModelClaim(), ModelQueue(queue_bytes, wake, world.on_taken)
         )
 
-    return PollPump(line, shared, ModelPumped(world, line, settings), make)
+    pumped = ModelPumped(world, line, settings)
+    return PumpedConnection(line, shared, lambda: pumped, make)
 
 
 def _is_queued(slot: _Slot, one: _ArrivedSet, reading: DecodedSet) -> bool:
@@ -567,7 +568,7 @@ def _shared(fetch: DelegatedFetch) -> tuple[ModelClaim, ModelQueue]:
     return claim, queue
 
 
-def _at(slot: _Slot, offset: int, delegation: PollDelegation) -> PartitionRequest:
+def _at(slot: _Slot, offset: int, delegation: BrokerDelegation) -> PartitionRequest:
     """Request the records from an offset on; the epoch before it is not sent."""
     told = slot.requested
     return PartitionRequest(

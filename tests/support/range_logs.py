@@ -43,6 +43,8 @@ class LogConnection:
         asked: for each request the broker, the offset, and the bytes of the response.
     """
 
+    has_descriptor = False
+
     def __init__(
         self,
         log: ModelLog,

@@ -1,8 +1,9 @@
-"""Read fixed ranges of offsets from the leaders, without a group, ZooKeeper or threads.
+"""Read fixed ranges of offsets from the leaders, without a group or ZooKeeper.
 
 For Spark's tasks and ``replay``. The caller drives the core of polled fetching a step at a time.
 The next request is sent before the last response is handed out, so that the broker works while
-the caller does.
+the caller does. Of a range that takes several of the largest requests the pump fetches ahead, in a
+thread that ends with it (0122).
 
 Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``KafkaDataConsumer``.
 """
@@ -10,6 +11,7 @@ Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``Kafka
 import contextlib
 import logging
 from collections.abc import Callable, Generator, Iterator
+from typing import NamedTuple
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -34,16 +36,18 @@ from zkconsumer.fetch.core.fetch_connection import NO_WAIT, FetchConnection
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
+from zkconsumer.fetch.core.pumped_connection import MakePump, pump_maker
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
+from zkconsumer.fetch.range_pump import RangePump
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeBounds, RangeLosses
 from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, OffsetRange
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import readable_end
-from zkconsumer.scope import wait_ms
+from zkconsumer.scope import WakeEvent, wait_ms
 
 __all__ = ["LostRange", "RangePart", "RangeReader", "RangeSettings"]
 
@@ -67,6 +71,7 @@ class RangeReader:
         settings: sizes, times, and what to do about losses.
         clock: for time limits of retries and lookups.
         pause: waits for a number of milliseconds.
+        make_pump: makes the pump of a connection; None: the native core's, if there is one.
     """
 
     def __init__(
@@ -76,18 +81,21 @@ class RangeReader:
         settings: RangeSettings,
         clock: Clock | None = None,
         pause: Callable[[int], None] = wait_ms,
+        make_pump: MakePump | None = None,
     ) -> None:
         self.client = client
         self.settings = settings
         self.clock = clock or SystemClock()
         self.pause = pause
+        self.make_pump = make_pump or pump_maker()
 
     def read(
         self, wanted: OffsetRange, *, leader: Broker | None = None
     ) -> Generator[RangePart | LostRange, None, None]:
         """Read a range: every record of it that the log holds, once, in order.
 
-        To stop early, close the iterator (a generator), which releases the connection.
+        To stop early, close the iterator (a generator), which releases the connection and ends the
+        thread, if there is one.
 
         Args:
             wanted: the range.
@@ -149,6 +157,20 @@ class _PooledConnections:
             self._pool.give_back(self._taken.pop())
 
 
+class _Marks(NamedTuple):
+    """Hold what shows after an exchange what the broker responded.
+
+    Attributes:
+        source: the broker.
+        responses: the number of responses before it.
+        suspect_offset: see ``PartitionState``.
+    """
+
+    source: Broker | None
+    responses: int
+    suspect_offset: int | None
+
+
 class _RangeReading:
     """Read one range."""
 
@@ -168,9 +190,12 @@ class _RangeReading:
             self._shared, reader.client, lambda: None, self._fetching, self._clock
         )
         self._line: FetchConnection | None = None
+        self._pump: RangePump | None = None
+        self._wakeup = WakeEvent()
         # Brokers' throttle times apply to the next connection to them as well.
         self._paused_until_ms: dict[Broker, int] = {}
         self._note = ""
+        self._before_run = _Marks(None, 0, None)
         self._state = self._shared.change(self._begin)
         if leader is not None:
             self._see(self._led_by(leader))
@@ -184,6 +209,8 @@ class _RangeReading:
         state = self._state
         if state.waiting:
             yield from self._deliver()
+        elif self._pump is not None and self._pump.is_running:
+            yield from self._take_pumped(self._pump)
         elif state.trouble is not None:
             yield from self._on_error(state.trouble.error)
         elif state.packed is not None:
@@ -211,7 +238,7 @@ class _RangeReading:
         states.add([tp])
         states.seek(tp, PositionView(self._wanted.from_offset))
         state = states.states[tp]
-        state.bounds = self._bounds
+        state.bounds, state.until_offset = self._bounds, self._wanted.until_offset
         return state
 
     def _led_by(self, leader: Broker) -> ClusterView:
@@ -248,42 +275,89 @@ class _RangeReading:
                 clock=self._clock,
             )
             self._line.exchange.paused_until_ms = self._paused_until_ms.get(broker, 0)
+            self._pump = self._pump_of(self._line)
         return self._line
 
+    def _pump_of(self, line: FetchConnection) -> RangePump | None:
+        wake = self._wakeup.notify
+        pumped = self._reader.make_pump(line, self._shared, self._fetching, self._clock, wake)
+        name = f"range {self._wanted.topic_partition}"
+        return None if pumped is None else RangePump(line, pumped, self._wakeup, name)
+
     def _fetch(self, source: Broker) -> _Yielded:
-        line, state = self._line_to(source), self._state
-        responses, suspect_offset = state.responses, state.suspect_offset
-        wait = line.turn() if line.failure is None else NO_WAIT
-        if line.failure is not None:
-            yield from self._on_failure(line.failure)
-        elif state.responses > responses:
-            self._connections.is_reused = False
-            yield from self._after_response(source, suspect_offset)
+        line, before = self._line_to(source), self._marks()
+        wait = NO_WAIT
+        if line.failure is None:
+            if self._starts_pump():
+                return
+            wait = line.turn()
+        if line.failure is not None or self._state.responses > before.responses:
+            yield from self._after_exchange(line, before)
         elif wait.duration_ms is None:
             # Not expected: a range always has something to request. This must not loop forever.
             yield from self._failed("there is nothing to request")
         elif wait.duration_ms:
             self._reader.pause(wait.duration_ms)
 
+    def _marks(self) -> _Marks:
+        state = self._state
+        return _Marks(state.source, state.responses, state.suspect_offset)
+
+    def _starts_pump(self) -> bool:
+        """Have the pump fetch from here on, if it can; return whether it does."""
+        if self._pump is None:
+            return False
+        self._before_run = self._marks()
+        return self._pump.start()
+
+    def _take_pumped(self, pump: RangePump) -> _Yielded:
+        """Take a chunk that the pump fetched, wait for one, or continue after the pump's end."""
+        if self._shared.change(lambda states, _: self._receives(states)):
+            self._connections.is_reused = False
+        elif pump.joined():
+            assert self._line is not None
+            yield from self._after_exchange(self._line, self._before_run)
+        elif not self._is_chunk_there():
+            pump.wait()
+
+    def _receives(self, states: PartitionStates) -> bool:
+        state = self._state
+        if not state.waiting:
+            enough_bytes = self._reader.settings.received_bytes
+            state.receive(has_epochs=states.settings.epochs, enough_bytes=enough_bytes)
+        return bool(state.waiting)
+
+    def _is_chunk_there(self) -> bool:
+        """Return whether a chunk has come; if not, have the next one wake this thread."""
+        fetch = self._state.delegated
+        return fetch is not None and fetch.queue.await_chunk()
+
+    def _after_exchange(self, line: FetchConnection, before: _Marks) -> _Yielded:
+        """Handle what a broker responded, or that it did not."""
+        if line.failure is not None:
+            yield from self._on_failure(line.failure)
+        elif self._state.responses > before.responses:
+            self._connections.is_reused = False
+            yield from self._after_response(before)
+
     def _unpack(self, packed: PackedSet) -> _Yielded:
         """Unpack the next piece of a set."""
-        state = self._state
-        source, suspect_offset = packed.requested.broker, state.suspect_offset
+        before = self._marks()._replace(source=packed.requested.broker)
         unpacked = unpack_piece(
             packed, self._offset, self._fetching, self._reader.settings.unpacked_bytes
         )
         self._shared.change(
             lambda states, now_ms: states.unpacked(packed.requested, unpacked, now_ms)
         )
-        yield from self._after_response(source, suspect_offset)
+        yield from self._after_response(before)
 
-    def _after_response(self, source: Broker, suspect_offset: int | None) -> _Yielded:
+    def _after_response(self, before: _Marks) -> _Yielded:
         """Handle a broker's response, or an unpacked piece of it."""
         state = self._state
         # A damaged entry is fetched again at once: it is neither a failure nor a gap.
-        is_damaged = state.suspect_offset not in (None, suspect_offset)
+        is_damaged = state.suspect_offset not in (None, before.suspect_offset)
         yield from self._after_refusal(is_damaged=is_damaged)
-        if not is_damaged and state.source == source:
+        if not is_damaged and state.source == before.source:
             yield from self._after_nothing()
 
     def _deliver(self) -> Iterator[RangePart]:
@@ -294,10 +368,15 @@ class _RangeReading:
         self._shared.change(self._take)
         self._losses.forget_end()
         self._tries.progressed()
-        if self._line is not None:
-            self._line.send_early()
+        self._fetch_ahead()
         end = min(chunk.end.offset, self._wanted.until_offset)
         yield from parts_of(chunk.records, end, self._reader.settings.part_bytes)
+
+    def _fetch_ahead(self) -> None:
+        """Have the next records fetched while the caller processes those that it gets."""
+        is_pumped = self._pump is not None and self._pump.is_running
+        if self._line is not None and not is_pumped and not self._starts_pump():
+            self._line.send_early()
 
     def _take(self, states: PartitionStates, _: int) -> None:
         state = self._state
@@ -437,6 +516,9 @@ class _RangeReading:
 
     def _let_go(self) -> None:
         """Return the connection; close it if a response is outstanding."""
+        pump, self._pump = self._pump, None
+        if pump is not None:
+            pump.close(is_done=self.is_done)
         line, self._line = self._line, None
         if line is not None:
             self._paused_until_ms[line.broker] = line.exchange.paused_until_ms

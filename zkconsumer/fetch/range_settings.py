@@ -54,6 +54,11 @@ class RangeSettings:
             return self.part_bytes
         return max(1, self.part_bytes // _PURE_EXPANSION)
 
+    @property
+    def received_bytes(self) -> int:
+        """Approximate size of what is taken from a pump at a time: no more than one response."""
+        return min(self.fetch_bytes, self.part_bytes)
+
     def of_core(self) -> CoreFetchSettings:
         """Return the settings for the fetching core.
 

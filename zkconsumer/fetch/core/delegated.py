@@ -12,7 +12,6 @@ from zkconsumer.fetch.core.completed import BufferedChunk, PartitionRequest
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import FetchedRecords
-from zkconsumer.wire.absent import NO_EPOCH
 
 if TYPE_CHECKING:
     from zkconsumer.native import _core
@@ -125,25 +124,30 @@ class DelegatedFetch:
         """The partition."""
         return self.requested.topic_partition
 
-    def take(self, *, has_epochs: bool) -> BufferedChunk | None:
-        """Take the next chunk; None: there is none now.
+    def take(self, *, has_epochs: bool, enough_bytes: int = 1) -> BufferedChunk | None:
+        """Take the next chunk; return None if there is none now.
 
         Args:
             has_epochs: whether positions have the epoch of the last record.
+            enough_bytes: following chunks that are there are joined up to about this size.
         """
-        taken = self.queue.take_chunk()
-        if taken is None:
+        records: list[_core.Fetched] = []
+        end, size_bytes = PositionView(-1), 0
+        while size_bytes < enough_bytes and (taken := self.queue.take_chunk()) is not None:
+            _, next_offset, leader_epoch, chunk_bytes, fetched = taken
+            records.append(fetched)
+            size_bytes += chunk_bytes
+            end = PositionView(next_offset, leader_epoch)
+        if not records:
             return None
-        _, next_offset, leader_epoch, size_bytes, fetched = taken
-        records = FetchedRecords(
-            [fetched],
-            next_offset=next_offset,
+        joined = FetchedRecords(
+            records,
+            next_offset=end.offset,
             valid_bytes=size_bytes,
             first_entry_size_bytes=None,
-            last_leader_epoch=leader_epoch,
+            last_leader_epoch=end.leader_epoch,
         )
-        end = PositionView(next_offset, leader_epoch if has_epochs else NO_EPOCH)
-        return BufferedChunk(records, end)
+        return BufferedChunk(joined, end if has_epochs else PositionView(end.offset))
 
 
 def in_topics(partitions: Iterable[T], named: Callable[[T], TopicPartition]) -> list[T]:

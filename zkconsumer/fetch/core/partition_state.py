@@ -111,6 +111,7 @@ class PartitionState:
         policy: the reset policy while RESETTING.
         trouble: the error while STUCK.
         bounds: how much to fetch; None: all there is, in the usual size.
+        until_offset: offset at which a range ends; None: there is no end.
         is_paused: whether the caller paused it.
         leader: its leader; None: none is known.
         leader_epoch: the leader's epoch; -1 if not known.
@@ -148,6 +149,7 @@ class PartitionState:
     policy: LogEdge | None = None
     trouble: PendingError | None = None
     bounds: FetchBounds | None = None
+    until_offset: int | None = None
     is_paused: bool = False
     leader: Broker | None = None
     leader_epoch: int = NO_EPOCH
@@ -276,17 +278,20 @@ class PartitionState:
         if early is not None and self.is_at(early):
             self.requested = early
 
-    def receive(self, *, has_epochs: bool) -> None:
+    def receive(self, *, has_epochs: bool, enough_bytes: int = 1) -> None:
         """Buffer the next chunk that a native loop fetched.
 
         An interrupt leaves the partition to be fetched again, see ``collecting.put_back``.
 
         Args:
-            has_epochs: whether positions have the epoch of the last record.
+            has_epochs: see ``DelegatedFetch.take``.
+            enough_bytes: likewise.
         """
         fetch = self.delegated
-        chunk = None if fetch is None else fetch.take(has_epochs=has_epochs)
-        if fetch is None or chunk is None or self.delegated is not fetch:
+        if fetch is None:
+            return
+        chunk = fetch.take(has_epochs=has_epochs, enough_bytes=enough_bytes)
+        if chunk is None or self.delegated is not fetch:
             return  # a signal handler may have given it up
         self.waiting.append(chunk)
         self.fetched = chunk.end

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.core.fetch_connection import NO_WAIT, FetchConnection, Wait
-from zkconsumer.fetch.polled.poll_pump import PollPump
+from zkconsumer.fetch.core.pumped_connection import PumpedConnection
 from zkconsumer.scope import WakeEvent
 
 _IDLE_MS = 60_000
@@ -29,7 +29,7 @@ class BrokerFetcher:
         line: FetchConnection,
         clock: Clock,
         retire: Callable[[], bool],
-        pump: PollPump | None = None,
+        pump: PumpedConnection | None = None,
     ) -> None:
         self.line = line
         self._pump = pump

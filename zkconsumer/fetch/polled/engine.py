@@ -19,17 +19,16 @@ from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
+from zkconsumer.fetch.core.pumped_connection import MakePump, pump_maker
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.collecting import gathering_wait_ms
-from zkconsumer.fetch.polled.poll_pump import PollPump
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.slices import RecordSlice
 from zkconsumer.records.transactions import readable_end
 from zkconsumer.scope import ThreadScope
@@ -48,22 +47,6 @@ class EngineStats(Counters):
 
     buffered_bytes: int = 0
     buffered_records: int = 0
-
-
-MakePump = Callable[
-    [FetchConnection, SharedFetchState, CoreFetchSettings, Clock, Callable[[], None]],
-    PollPump | None,
-]
-"""Makes the pump of a connection; the last argument wakes the caller, who waits for a chunk."""
-
-
-def _pump_maker() -> MakePump:
-    """Return what makes pumps; without the native core it makes none."""
-    if ENGINE is not Engine.NATIVE:
-        return lambda *_: None
-    from zkconsumer.fetch.polled.native_pump import make_pump  # noqa: PLC0415 - it loads the core
-
-    return make_pump
 
 
 class PollEngine:
@@ -103,7 +86,7 @@ class PollEngine:
         self._scope = scope
         self._wake = wake
         self._clock = clock
-        self._make_pump = make_pump or _pump_maker()
+        self._make_pump = make_pump or pump_maker()
         self._view = NOTHING_KNOWN
         self._shared = SharedFetchState(PartitionStates(settings), clock, self._follow)
         if fetched is not None:

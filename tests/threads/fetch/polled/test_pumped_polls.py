@@ -22,9 +22,10 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.core.completed import BufferedChunk
 from zkconsumer.fetch.core.delegated import DelegatedFetch
+from zkconsumer.fetch.core.pumped_connection import MakePump
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.fetch.polled.engine import MakePump, PollEngine
+from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.codecs import Codec
@@ -158,8 +159,8 @@ def pumped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     take = DelegatedFetch.take
 
-    def counted(self: DelegatedFetch, *, has_epochs: bool) -> BufferedChunk | None:
-        chunk = take(self, has_epochs=has_epochs)
+    def counted(self: DelegatedFetch, **how: Any) -> BufferedChunk | None:
+        chunk = take(self, **how)
         if chunk is not None:
             counts.append(len(chunk.records))
         return chunk

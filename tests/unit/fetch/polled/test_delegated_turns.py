@@ -11,11 +11,11 @@ from tests.support.model_pump import ModelQueue
 from tests.support.polled import BROKER, TP, TP1, batch, offsets
 from tests.support.shares import sampling_step
 from zkconsumer.errors import PartitionFailed
+from zkconsumer.fetch.core.broker_delegation import BrokerDelegation, take_back
 from zkconsumer.fetch.core.partition_state import PartitionState, PendingError
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.collecting import Before, collect, put_back
-from zkconsumer.fetch.polled.delegation import PollDelegation, take_back
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.build_batch import BatchTraits
 from zkconsumer.records.transactions import Marker
@@ -31,7 +31,7 @@ def take(
     }
 
 
-def both_delegated() -> tuple[PartitionStates, PollDelegation]:
+def both_delegated() -> tuple[PartitionStates, BrokerDelegation]:
     """Return two partitions that are delegated, at offset 10."""
     states = far_behind(TP, TP1)
     return states, delegated(states)
@@ -224,7 +224,7 @@ def test_records_that_are_put_back_are_fetched_again() -> None:
     assert take(states) == {TP1: list(range(10, 20))}
 
 
-def check_nothing_lost(states: PartitionStates, made: PollDelegation) -> None:
+def check_nothing_lost(states: PartitionStates, made: BrokerDelegation) -> None:
     """Check that after an interrupt both partitions continue at offset 10.
 
     A delegation has ended, and all is fetched again; or what waits and what is queued are complete.

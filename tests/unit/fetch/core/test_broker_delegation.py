@@ -18,6 +18,14 @@ from tests.support.delegated import (
 )
 from tests.support.polled import BROKER, OTHER, TP, TP1, batch, fetched, offsets, plan, view
 from zkconsumer.error_codes import ErrorCode
+from zkconsumer.fetch.core.broker_delegation import (
+    MOST_QUEUED_BYTES,
+    BrokerDelegation,
+    delegate,
+    may_delegate,
+    requests_of,
+    take_back,
+)
 from zkconsumer.fetch.core.completed import unpack
 from zkconsumer.fetch.core.incremental import without_session
 from zkconsumer.fetch.core.partition_states import PartitionStates
@@ -25,14 +33,6 @@ from zkconsumer.fetch.core.requests import entries_of, fetch_request
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, PositionView
 from zkconsumer.fetch.polled.collecting import collect
-from zkconsumer.fetch.polled.delegation import (
-    MOST_QUEUED_BYTES,
-    PollDelegation,
-    delegate,
-    may_delegate,
-    requests_of,
-    take_back,
-)
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import IsolationLevel
@@ -474,7 +474,7 @@ def test_partitions_that_were_served_go_to_the_end_in_order() -> None:
 # --- The second response -------------------------------------------------------------------------
 
 
-def request_in(made: PollDelegation, *, by_id: bool = False) -> FetchRequest:
+def request_in(made: BrokerDelegation, *, by_id: bool = False) -> FetchRequest:
     """Return the request that the loop sends first."""
     wanted = {fetch.topic_partition: fetch.requested for fetch in made.fetches}
     request = fetch_request(SETTINGS, entries_of(without_session(wanted, {})), max_wait_ms=0)

@@ -1,10 +1,10 @@
 """Delegate the partitions of a broker to a native loop, and take them back. Pure.
 
-A poll's partitions are delegated while one of them is far behind: then the pump fills a queue for
-each of them without the GIL, and the caller's thread never waits for a single response (0121). A
-broker's partitions are delegated together, or not at all: those at the end of their logs must not
-wait for one that catches up. Anything unusual is Python's: errors, damage, large entries, replicas,
-positions to be validated, transactions, batches to keep as received.
+Partitions of polls and ranges are delegated while one of them is far behind: then the pump fills a
+queue for each of them without the GIL, and the caller's thread never waits for a single response
+(0121, 0122). A broker's partitions are delegated together, or not at all: those at the end of their
+logs must not wait for one that catches up. Anything unusual is Python's: errors, damage, large
+entries, replicas, positions to be validated, transactions, batches to keep as received.
 
 What the pump returns counts as a response: its sets, errors and omissions are handled as those of
 any other.
@@ -47,7 +47,7 @@ Make = Callable[[PartitionRequest, int], DelegatedFetch]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PollDelegation:
+class BrokerDelegation:
     """Describe what a native loop has to fetch from a broker.
 
     Attributes:
@@ -117,7 +117,7 @@ def may_delegate(
 
 def delegate(
     states: PartitionStates, broker: Broker, make: Make, *, version: int
-) -> PollDelegation | None:
+) -> BrokerDelegation | None:
     """Delegate the partitions of a broker.
 
     Args:
@@ -142,7 +142,7 @@ def delegate(
         state.requested, state.delegated = fetch.requested, fetch
         states.delegated[state.topic_partition] = state
         fetch.queue.await_chunk()  # the caller may be waiting already
-    return PollDelegation(
+    return BrokerDelegation(
         fetches=fetches,
         states=together,
         part_bytes=shares.part_bytes,
@@ -151,7 +151,7 @@ def delegate(
 
 
 def take_back(
-    states: PartitionStates, delegation: PollDelegation, returned: Iterable[Returned]
+    states: PartitionStates, delegation: BrokerDelegation, returned: Iterable[Returned]
 ) -> HandedBack:
     """Take the partitions back, with what was fetched of them.
 
@@ -179,7 +179,7 @@ def take_back(
 
 
 def requests_of(
-    states: PartitionStates, delegation: PollDelegation, request: FetchRequest
+    states: PartitionStates, delegation: BrokerDelegation, request: FetchRequest
 ) -> dict[TopicPartition, PartitionRequest]:
     """Convert a request that the native loop sent, and record it as sent again.
 
@@ -229,16 +229,34 @@ def _is_plain(settings: CoreFetchSettings) -> bool:
 
 
 def _is_supported(states: PartitionStates, state: PartitionState, version: int) -> bool:
-    # The pump does not name the epoch of the last record, which Python does from 12 on.
-    is_checked = version < _FIRST_LAST_EPOCH or state.named_epoch != NO_EPOCH
-    return is_checked and (
+    return (
         state.source == state.leader
         and state.topic_partition not in states.fresh
-        and state.bounds is None
+        and (_is_large(states, state) if state.bounds else _is_checked(state, version))
         and not state.failures
         and not state.doubts
         and state.suspect_offset is None
     )
+
+
+def _is_checked(state: PartitionState, version: int) -> bool:
+    """Return whether the broker notices that it has other records than those before the position.
+
+    The pump does not name the epoch of the last record, which Python does from version 12 on.
+    """
+    return version < _FIRST_LAST_EPOCH or state.named_epoch != NO_EPOCH
+
+
+def _is_large(states: PartitionStates, state: PartitionState) -> bool:
+    """Return whether a partition has an end, and a largest request would not reach it.
+
+    That its log went back does not end a range: see ``RangeReader``.
+    """
+    bounds, fetched = state.bounds, state.fetched
+    assert bounds is not None
+    assert fetched is not None
+    most_bytes = states.settings.max_partition_bytes
+    return state.until_offset is not None and bounds.size_at(fetched.offset) >= most_bytes
 
 
 def _sizes(
@@ -247,14 +265,15 @@ def _sizes(
     """Return the sizes of requests and queues; None if there is too little memory for these.
 
     The queues of a broker's partitions and the records that wait, also those of paused partitions,
-    fit into ``max_bytes`` together.
+    fit into ``max_bytes`` together. No queue holds more than is unpacked at a time without one.
     """
     settings, broker = states.settings, ready[0].source
     assert broker is not None
     free_bytes = settings.max_bytes - arriving_bytes
     for state in states.of(broker).values():
         free_bytes -= sum(chunk.memory_bytes for chunk in state.waiting)
-    queue_bytes = min(MOST_QUEUED_BYTES, free_bytes // len(ready))
+    most_bytes = min(MOST_QUEUED_BYTES, settings.unpacked_bytes or MOST_QUEUED_BYTES)
+    queue_bytes = min(most_bytes, free_bytes // len(ready))
     shares = shares_of(
         settings,
         (),

@@ -1,13 +1,15 @@
-"""The pump of a poll's connection: queues in C, and what it fetched as numbers of the consumer."""
+"""The pump of a polled connection: queues in C, and what it fetched as numbers of its reader."""
 
 from collections.abc import Callable
 from typing import cast
 
 from zkconsumer.clock import Clock
+from zkconsumer.fetch.core.broker_delegation import BrokerDelegation
 from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.fetch.core.delegated import DelegatedFetch, PumpCounts, each_response
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.hedged_exchange import SecondResponse
+from zkconsumer.fetch.core.pumped_connection import PumpedConnection, TakeBack
 from zkconsumer.fetch.core.pumped_exchange import (
     PumpedExchange,
     PumpLoad,
@@ -16,8 +18,6 @@ from zkconsumer.fetch.core.pumped_exchange import (
 )
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
-from zkconsumer.fetch.polled.delegation import PollDelegation
-from zkconsumer.fetch.polled.poll_pump import PollPump, TakeBack
 from zkconsumer.native import _core
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME
@@ -58,7 +58,7 @@ class NativePumped(PumpedExchange):
         self,
         connection: NegotiatedConnection,
         version: int,
-        delegation: PollDelegation,
+        delegation: BrokerDelegation,
         take_back: TakeBack,
     ) -> SecondResponse | None:
         """See ``PumpedExchange.run``."""
@@ -88,22 +88,24 @@ def make_pump(
     settings: CoreFetchSettings,
     clock: Clock,
     wake: Callable[[], None],
-) -> PollPump | None:
-    """Make the pump of a connection; None without a free file descriptor: Python fetches."""
+) -> PumpedConnection:
+    """Make the pump of a connection; see ``MakePump``."""
 
     def make(requested: PartitionRequest, queue_bytes: int) -> DelegatedFetch:
         queue = _core.Queue(_MOST_CHUNKS, None, wake)
         queue.set_share(queue_bytes)
         return DelegatedFetch(requested, _core.Progress(), queue)
 
-    try:
-        pumped = NativePumped(line, shared, settings, clock)
-    except MemoryError:
-        return None
-    return PollPump(line, shared, pumped, make)
+    def open_pump() -> NativePumped | None:
+        try:
+            return NativePumped(line, shared, settings, clock)
+        except MemoryError:  # or there is no free file descriptor
+            return None
+
+    return PumpedConnection(line, shared, open_pump, make)
 
 
-def _load(delegation: PollDelegation, *, by_id: bool) -> PumpLoad:
+def _load(delegation: BrokerDelegation, *, by_id: bool) -> PumpLoad:
     queues: list[_core.Queue] = []
     topics: dict[bytes, list[Slot]] = {}
     for state, fetch in zip(delegation.states, delegation.fetches, strict=True):

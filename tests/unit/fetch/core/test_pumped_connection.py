@@ -11,16 +11,16 @@ from tests.support.delegated import SETTINGS, back_at, far_behind, make_fetch, p
 from tests.support.manual_clock import ManualClock
 from tests.support.polled import BROKER, TP, TP1, batch, part, plan
 from zkconsumer.errors import ConnectionLost, ZkConsumerError
+from zkconsumer.fetch.core.broker_delegation import BrokerDelegation
 from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.fetch.core.delegated import Returned
 from zkconsumer.fetch.core.hedged_exchange import SecondResponse
 from zkconsumer.fetch.core.incremental import SessionStep, without_session
 from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.pumped_connection import PumpedConnection, TakeBack
 from zkconsumer.fetch.core.requests import entries_of, fetch_request, responses_of
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.fetch.polled.delegation import PollDelegation
-from zkconsumer.fetch.polled.poll_pump import PollPump, TakeBack
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchResponse
 
 ID = b"i" * 16
@@ -36,7 +36,7 @@ class FakePumped:
     """
 
     def __init__(self) -> None:
-        self.runs: list[Callable[[PollDelegation, TakeBack], SecondResponse | None]] = []
+        self.runs: list[Callable[[BrokerDelegation, TakeBack], SecondResponse | None]] = []
         self.versions: list[int] = []
         self.calls: list[str] = []
 
@@ -57,7 +57,7 @@ class FakePumped:
         self.calls.append("close")
 
     def fetch(
-        self, _connection: object, version: int, delegation: PollDelegation, take_back: TakeBack
+        self, _connection: object, version: int, delegation: BrokerDelegation, take_back: TakeBack
     ) -> SecondResponse | None:
         """See ``Pumped``."""
         self.versions.append(version)
@@ -107,7 +107,9 @@ class Bench:
         self.states = far_behind(TP, TP1)
         self.shared = SharedFetchState(self.states, ManualClock(), lambda _: None)
         self.line, self.pumped = FakeLine(), FakePumped()
-        self.pump = PollPump(cast("Any", self.line), self.shared, self.pumped, make_fetch)
+        self.pump = PumpedConnection(
+            cast("Any", self.line), self.shared, lambda: self.pumped, make_fetch
+        )
 
     def are_free(self) -> bool:
         """Whether both partitions can be requested, and nothing counts as in flight."""
@@ -123,7 +125,7 @@ def bench() -> Bench:
     return Bench()
 
 
-def take_untouched(delegation: PollDelegation, take_back: TakeBack) -> None:
+def take_untouched(delegation: BrokerDelegation, take_back: TakeBack) -> None:
     """Return at once."""
     take_back(delegation.untouched())
 
@@ -176,7 +178,7 @@ def test_what_a_run_leaves_is_handed_over(bench: Bench) -> None:
     """Sets, errors and omissions, after what is queued; while it runs, a request is in flight."""
     in_flight: list[int] = []
 
-    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
+    def run(delegation: BrokerDelegation, take_back: TakeBack) -> None:
         in_flight.append(bench.shared.counters.in_flight)
         put(delegation.fetches[0], batch(10, 5), 10)
         packed = memoryview(batch(15, 5)), 15, 900, 0, 0, True
@@ -193,7 +195,7 @@ def test_what_a_run_leaves_is_handed_over(bench: Bench) -> None:
 def test_a_failure_before_the_first_request_changes_nothing(bench: Bench) -> None:
     """The connection was closed meanwhile: all partitions are requested again."""
 
-    def run(_delegation: PollDelegation, _take_back: TakeBack) -> None:
+    def run(_delegation: BrokerDelegation, _take_back: TakeBack) -> None:
         raise ConnectionLost("closed")
 
     bench.pumped.runs.append(run)
@@ -209,7 +211,7 @@ def test_a_failure_before_the_first_request_changes_nothing(bench: Bench) -> Non
 def test_a_failure_comes_after_what_arrived_before_it(bench: Bench) -> None:
     """Sets that came over the connection before it broke are unpacked."""
 
-    def run(_delegation: PollDelegation, take_back: TakeBack) -> None:
+    def run(_delegation: BrokerDelegation, take_back: TakeBack) -> None:
         packed = memoryview(batch(10, 5)), 10, 900, 0, 0, True
         take_back([back_at(10, packed=packed), back_at(10)])
         raise ConnectionLost("broken")
@@ -224,7 +226,7 @@ def test_a_failure_comes_after_what_arrived_before_it(bench: Bench) -> None:
 def test_a_fault_of_ours_leaves_no_partition_delegated(bench: Bench, *, is_back: bool) -> None:
     """It ends the thread, which others report; the partitions themselves are free."""
 
-    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
+    def run(delegation: BrokerDelegation, take_back: TakeBack) -> None:
         if is_back:
             take_untouched(delegation, take_back)
         raise MemoryError
@@ -259,7 +261,7 @@ def hedged(bench: Bench, *, by_id: bool, removed: bool = False) -> SessionStep:
     parts = tuple(part(tp, batch(10, 5)) for tp in (TP, TP1))
     response = FetchResponse(topics=(FetchedTopic(partitions=parts, **cast("Any", name)),))
 
-    def run(delegation: PollDelegation, take_back: TakeBack) -> SecondResponse:
+    def run(delegation: BrokerDelegation, take_back: TakeBack) -> SecondResponse:
         wanted: dict[Any, PartitionRequest] = {
             fetch.topic_partition: fetch.requested for fetch in delegation.fetches
         }
@@ -317,7 +319,11 @@ def test_early_requests_are_sent_over_connections_that_the_pump_can_not_use(benc
 
 
 def test_calls_reach_the_pump(bench: Bench) -> None:
-    """From any thread."""
+    """From any thread, once there is a pump."""
+    bench.pump.call()
+    bench.pump.clear_call()
+    assert not bench.pumped.calls
+    assert bench.pump.begin()
     bench.pump.call()
     bench.pump.clear_call()
     bench.pump.stop()
@@ -325,10 +331,18 @@ def test_calls_reach_the_pump(bench: Bench) -> None:
     assert bench.pumped.calls == ["call", "clear_call", "stop", "close"]
 
 
+def test_a_stop_before_there_is_a_pump_stops_it(bench: Bench) -> None:
+    """Its first run must not last."""
+    bench.pump.stop()
+    assert not bench.pumped.calls
+    assert bench.pump.begin()
+    assert bench.pumped.calls == ["stop"]
+
+
 def test_a_partition_that_is_given_up_in_a_run_is_fetched_as_it_is_now(bench: Bench) -> None:
     """Whatever the run returns of it."""
 
-    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
+    def run(delegation: BrokerDelegation, take_back: TakeBack) -> None:
         put(delegation.fetches[0], batch(10, 5), 10)
         bench.shared.change(lambda states, _: _seek(states))
         take_back([back_at(15), *delegation.untouched()[1:]])
@@ -346,7 +360,7 @@ def _seek(states: PartitionStates) -> None:
 def test_returned_partitions_are_read_once(bench: Bench) -> None:
     """The pump may return them as an iterator."""
 
-    def run(delegation: PollDelegation, take_back: TakeBack) -> None:
+    def run(delegation: BrokerDelegation, take_back: TakeBack) -> None:
         returned: list[Returned] = delegation.untouched()
         take_back(iter(returned))
 
