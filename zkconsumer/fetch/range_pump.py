@@ -83,7 +83,7 @@ class RangePump:
                 connection can be used again.
         """
         self._is_closed = True
-        if self.is_running and not (is_done and self._ends_soon()):
+        if self.is_running and not self._has_ended and not (is_done and self._ends_soon()):
             self._line.stop()
         if not self._scope.close(_STOP_MS):
             self._pumped.close()

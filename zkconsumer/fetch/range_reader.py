@@ -19,7 +19,6 @@ from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
-    ConnectionLost,
     LocalProtocolError,
     LogTruncated,
     OffsetOutOfRange,
@@ -32,22 +31,22 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core.arrivals import is_reported_only
 from zkconsumer.fetch.core.completed import PackedSet, unpack_piece
 from zkconsumer.fetch.core.effects import Effects
-from zkconsumer.fetch.core.fetch_connection import NO_WAIT, FetchConnection
+from zkconsumer.fetch.core.fetch_connection import NO_WAIT
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.pumped_connection import MakePump, pump_maker
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView
+from zkconsumer.fetch.range_connection import RangeConnection
 from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
 from zkconsumer.fetch.range_pump import RangePump
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import RangeBounds, RangeLosses
 from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, OffsetRange
-from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import readable_end
-from zkconsumer.scope import WakeEvent, wait_ms
+from zkconsumer.scope import wait_ms
 
 __all__ = ["LostRange", "RangePart", "RangeReader", "RangeSettings"]
 
@@ -122,41 +121,6 @@ class RangeReader:
                     yield part
 
 
-class _PooledConnections:
-    """Take connections out of a client's pool, and give them back.
-
-    Attributes:
-        is_reused: whether the current connection is from the pool, and has had no response yet.
-    """
-
-    def __init__(self, reader: RangeReader) -> None:
-        self._pool = reader.client.connections
-        self._timeout_ms = reader.settings.timeout_ms
-        self._taken: list[NegotiatedConnection] = []
-        self.is_reused = False
-
-    def dial(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
-        # A failed dial is not a pooled connection that was closed; and no failure concerns the
-        # connection of a hedged request.
-        self.is_reused = False
-        connection, is_reused = self._pool.take_or_dial(
-            broker, timeout_ms=timeout_ms or self._timeout_ms
-        )
-        self._taken.append(connection)
-        self.is_reused = is_reused and timeout_ms is None
-        return connection
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the client is stopped, so that no more requests are possible."""
-        return self._pool.stopped
-
-    def give_back(self) -> None:
-        """Return all connections; the pool closes those with a response outstanding."""
-        while self._taken:
-            self._pool.give_back(self._taken.pop())
-
-
 class _Marks(NamedTuple):
     """Hold what shows after an exchange what the broker responded.
 
@@ -180,7 +144,6 @@ class _RangeReading:
         self._bounds = RangeBounds(wanted, reader.settings)
         self._losses = RangeLosses(wanted, reader.settings)
         self._tries = Tries(wanted.topic_partition, reader.settings, reader.clock, reader.pause)
-        self._connections = _PooledConnections(reader)
         self._fetching = reader.settings.of_core()
         # Brokers wait in real time, whatever clock limits the retries.
         self._clock = SystemClock()
@@ -189,11 +152,14 @@ class _RangeReading:
         self._resolver = PositionResolver(
             self._shared, reader.client, lambda: None, self._fetching, self._clock
         )
-        self._line: FetchConnection | None = None
-        self._pump: RangePump | None = None
-        self._wakeup = WakeEvent()
-        # Brokers' throttle times apply to the next connection to them as well.
-        self._paused_until_ms: dict[Broker, int] = {}
+        self._line = RangeConnection(
+            reader.client.connections,
+            self._shared,
+            self._fetching,
+            self._clock,
+            make_pump=reader.make_pump,
+            name=f"range {wanted.topic_partition}",
+        )
         self._note = ""
         self._before_run = _Marks(None, 0, None)
         self._state = self._shared.change(self._begin)
@@ -209,8 +175,8 @@ class _RangeReading:
         state = self._state
         if state.waiting:
             yield from self._deliver()
-        elif self._pump is not None and self._pump.is_running:
-            yield from self._take_pumped(self._pump)
+        elif self._line.pump is not None:
+            yield from self._take_pumped(self._line.pump)
         elif state.trouble is not None:
             yield from self._on_error(state.trouble.error)
         elif state.packed is not None:
@@ -262,37 +228,16 @@ class _RangeReading:
         if effects.notes:
             self._note = effects.notes[-1]
 
-    def _line_to(self, broker: Broker) -> FetchConnection:
-        """Return the connection to a broker, after closing one to another broker."""
-        if self._line is not None and self._line.broker != broker:
-            self._let_go()
-        if self._line is None:
-            self._line = FetchConnection(
-                broker,
-                self._shared,
-                dial=self._connections.dial,
-                settings=self._fetching,
-                clock=self._clock,
-            )
-            self._line.exchange.paused_until_ms = self._paused_until_ms.get(broker, 0)
-            self._pump = self._pump_of(self._line)
-        return self._line
-
-    def _pump_of(self, line: FetchConnection) -> RangePump | None:
-        wake = self._wakeup.notify
-        pumped = self._reader.make_pump(line, self._shared, self._fetching, self._clock, wake)
-        name = f"range {self._wanted.topic_partition}"
-        return None if pumped is None else RangePump(line, pumped, self._wakeup, name)
-
     def _fetch(self, source: Broker) -> _Yielded:
-        line, before = self._line_to(source), self._marks()
+        line, before = self._line, self._marks()
+        line.connect_to(source)
         wait = NO_WAIT
         if line.failure is None:
             if self._starts_pump():
                 return
             wait = line.turn()
-        if line.failure is not None or self._state.responses > before.responses:
-            yield from self._after_exchange(line, before)
+        if self._has_news(before):
+            yield from self._after_exchange(before)
         elif wait.duration_ms is None:
             # Not expected: a range always has something to request. This must not loop forever.
             yield from self._failed("there is nothing to request")
@@ -304,19 +249,15 @@ class _RangeReading:
         return _Marks(state.source, state.responses, state.suspect_offset)
 
     def _starts_pump(self) -> bool:
-        """Have the pump fetch from here on, if it can; return whether it does."""
-        if self._pump is None:
-            return False
         self._before_run = self._marks()
-        return self._pump.start()
+        return self._line.starts_pump()
 
     def _take_pumped(self, pump: RangePump) -> _Yielded:
         """Take a chunk that the pump fetched, wait for one, or continue after the pump's end."""
         if self._shared.change(lambda states, _: self._receives(states)):
-            self._connections.is_reused = False
+            self._line.on_response()
         elif pump.joined():
-            assert self._line is not None
-            yield from self._after_exchange(self._line, self._before_run)
+            yield from self._after_exchange(self._before_run)
         elif not self._is_chunk_there():
             pump.wait()
 
@@ -332,12 +273,16 @@ class _RangeReading:
         fetch = self._state.delegated
         return fetch is not None and fetch.queue.await_chunk()
 
-    def _after_exchange(self, line: FetchConnection, before: _Marks) -> _Yielded:
+    def _has_news(self, before: _Marks) -> bool:
+        return self._line.failure is not None or self._state.responses > before.responses
+
+    def _after_exchange(self, before: _Marks) -> _Yielded:
         """Handle what a broker responded, or that it did not."""
-        if line.failure is not None:
-            yield from self._on_failure(line.failure)
-        elif self._state.responses > before.responses:
-            self._connections.is_reused = False
+        failure = self._line.failure
+        if failure is not None:
+            yield from self._on_failure(failure)
+        elif self._has_news(before):
+            self._line.on_response()
             yield from self._after_response(before)
 
     def _unpack(self, packed: PackedSet) -> _Yielded:
@@ -374,8 +319,7 @@ class _RangeReading:
 
     def _fetch_ahead(self) -> None:
         """Have the next records fetched while the caller processes those that it gets."""
-        is_pumped = self._pump is not None and self._pump.is_running
-        if self._line is not None and not is_pumped and not self._starts_pump():
+        if self._line.pump is None and not self._state.waiting and not self._starts_pump():
             self._line.send_early()
 
     def _take(self, states: PartitionStates, _: int) -> None:
@@ -464,10 +408,10 @@ class _RangeReading:
         yield from self._give_up_absent(lost)
 
     def _on_failure(self, error: ZkConsumerError) -> _Yielded:
-        is_closed = self._connections.is_reused and isinstance(error, ConnectionLost)
+        was_idle = self._line.was_closed_idle(error)
         self._let_go()
-        if is_closed:
-            return  # most likely while idle: that shows nothing about the broker now
+        if was_idle:
+            return
         passes = isinstance(error, TransportError | ProtocolError | BrokerError)
         if not passes or isinstance(error, LocalProtocolError):
             raise error.with_traceback(None)
@@ -476,7 +420,7 @@ class _RangeReading:
     def _failed(self, reason: str, error: ZkConsumerError | None = None) -> _Yielded:
         """Record a failed try: find the leader again after a pause, unless it was the last try."""
         self._forget_leader()
-        if self._connections.is_stopped:
+        if self._line.is_stopped:
             raise PartitionFailed(self._wanted.topic_partition, self._offset, reason) from error
         self._losses.forget_end()
         try:
@@ -515,11 +459,4 @@ class _RangeReading:
         self._see(NOTHING_KNOWN)
 
     def _let_go(self) -> None:
-        """Return the connection; close it if a response is outstanding."""
-        pump, self._pump = self._pump, None
-        if pump is not None:
-            pump.close(is_done=self.is_done)
-        line, self._line = self._line, None
-        if line is not None:
-            self._paused_until_ms[line.broker] = line.exchange.paused_until_ms
-        self._connections.give_back()
+        self._line.let_go(is_done=self.is_done)
