@@ -43,11 +43,12 @@ def slot(
     *,
     leader_epoch: int = NO_EPOCH,
     is_behind: bool = False,
+    until_offset: int = NO_OFFSET,
 ) -> Slot:
     """A partition as the pump loads it, with what is left of its record set."""
     packed = (memoryview(data), 0, offset, PART_BYTES) if data else None
     partition = claim.topic_partition.partition
-    return (place, partition, claim, offset, 0, 0, packed, leader_epoch, is_behind)
+    return (place, partition, claim, offset, 0, 0, packed, leader_epoch, is_behind, until_offset)
 
 
 class Arrived(NamedTuple):
@@ -105,13 +106,14 @@ class PumpBench:
         *,
         name: bytes = b"t",
         ends_at_head: bool = False,
+        part_bytes: int = PART_BYTES,
     ) -> None:
         """Load partitions of a topic; claims with a record set must have been adopted."""
         self.name = name
         self.pump.load(
             list(queues),
             [(name, slots)],
-            part_bytes=PART_BYTES,
+            part_bytes=part_bytes,
             grown_bytes=0,
             others_wait=False,
             ends_at_head=ends_at_head,

@@ -662,14 +662,16 @@ class Pump:
             queues: the queues of their chunks; each has adopted the claims of its partitions.
             topics: with each name its slots: index of the queue, partition, claim, fetch offset,
                 needed bytes, grown bytes, the packed set (None, or bytes, position in them,
-                requested offset and requested bytes), the leader epoch to send (-1: none), and
-                whether it is behind: more waits for it than one response brings. For a version of
-                Fetch from 13 on a topic's id, 16 bytes, takes the place of its name.
+                requested offset and requested bytes), the leader epoch to send (-1: none),
+                whether it is behind: more waits for it than one response brings, and the offset at
+                which its range ends (-1: none), from which on nothing is requested. For a version
+                of Fetch from 13 on a topic's id, 16 bytes, takes the place of its name.
             part_bytes: max bytes of a partition in a request.
             grown_bytes: the limit of that for a partition that lags far behind.
             others_wait: the broker is not to wait for data.
-            ends_at_head: once a response came and no partition is behind, ``run`` returns as if
-                it was called, until the next ``load``.
+            ends_at_head: once a response came, or a partition got to its end, and no partition is
+                behind, ``run`` returns as if it was called, until the next ``load``. One at its end
+                is not behind, nor one with an end that got an empty response.
         """
     def unload(self) -> list[tuple[Any, ...]]:
         """Take the partitions back, in the order of ``load``.

@@ -10,6 +10,7 @@ cdef extern from "pump.h" nogil:
         size_t requested_bytes
     ctypedef struct zk_slot:
         int64_t fetch_offset
+        int64_t until_offset
         size_t needed_bytes
         size_t grown_bytes
         int32_t leader_epoch
@@ -214,6 +215,7 @@ cdef class Pump:
             packed,
             leader_epoch,
             is_behind,
+            until_offset,
         ) in slots:
             slot = zk_slots_add(&self.pump.slots, outlet, partition, progress.claim)
             if slot == NULL:
@@ -224,6 +226,7 @@ cdef class Pump:
             slot.grown_bytes = min(<size_t>grown_bytes, self.pump.unpacker.limits.grown_bytes)
             slot.leader_epoch = leader_epoch
             slot.is_behind = is_behind
+            slot.until_offset = until_offset
             if packed is not None:
                 self._load_set(slot, packed)
 

@@ -31,7 +31,7 @@ from zkconsumer.net.hedging import Sent
 from zkconsumer.net.in_flight import RawStream, Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.repeats import Repeats
-from zkconsumer.wire.absent import NO_EPOCH
+from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import decode_request
 from zkconsumer.wire.framing import LENGTH_BYTES
@@ -41,7 +41,7 @@ REPORT_MS = 1_000
 """Maximum interval between reports, ms; each may cover several responses."""
 _MOST_BYTES = 1 << 62
 
-Slot = tuple[int, int, _core.Progress, int, int, int, tuple[object, ...] | None, int, bool]
+Slot = tuple[int, int, _core.Progress, int, int, int, tuple[object, ...] | None, int, bool, int]
 """Arguments of one partition, see ``_core.Pump.load``."""
 
 
@@ -74,6 +74,7 @@ def slot_of(
         else (packed.data, packed.at_byte, packed.fetch_offset, packed.requested_bytes),
         leader_epoch,
         state.is_behind,
+        NO_OFFSET if state.until_offset is None else state.until_offset,
     )
 
 

@@ -5,6 +5,10 @@
 
 enum { LIKELY_EXPANSION = 8 };
 
+/* As in `fetch.ranges`. */
+enum { LEAST_BYTES = 64 * 1024 };
+static const double MARGIN = 1.25;
+
 void zk_note_waiting(zk_slots *slots) {
     for (size_t at = 0; at < slots->outlet_count; at++) {
         zk_outlet *outlet = slots->outlets + at;
@@ -14,11 +18,25 @@ void zk_note_waiting(zk_slots *slots) {
 }
 
 /* Returns whether a set's offsets ascend and lie below the high watermark; if not, Python finds the
- * entry at fault. */
+ * entry at fault. Where that is behind the slot's end, the set is cut off in front of it: the entries behind
+ * it could pass for some in front of the end. */
 static bool is_in_order(const zk_slot *slot, zk_set *set) {
     set->headers = (zk_order){.low = set->offset, .is_first = true};
-    return zk_offsets_rise(set->bytes->data, set->bytes->used, slot->arriving_high_watermark,
-                           &set->headers);
+    if (zk_offsets_rise(set->bytes->data, set->bytes->used, slot->arriving_high_watermark,
+                        &set->headers))
+        return true;
+    if (!zk_slot_ends_by(slot, set->headers.low))
+        return false;
+    set->bytes->used = set->headers.position;
+    return true;
+}
+
+/* Records how many bytes an offset takes in the log. */
+static void learn(zk_slot *slot, const zk_set *set) {
+    const zk_order *end = &set->headers;
+    if (end->position && end->low > set->offset)
+        slot->bytes_per_offset =
+            (double)end->position / (double)((uint64_t)end->low - (uint64_t)set->offset);
 }
 
 static bool is_compressed(const zk_set *set) { return set->headers.codecs >> 1 != 0; }
@@ -73,7 +91,8 @@ static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
     slot->is_passed_over = version >= ZK_FETCH_BOUNDED && !slot->arriving &&
                            slot->arriving_high_watermark > slot->requested_offset &&
                            !slot->names_replica;
-    slot->is_behind = slot->is_passed_over;
+    /* Before an end it may be a gap of a compacted log, which Python judges. */
+    slot->is_behind = slot->is_passed_over && slot->until_offset < 0;
     slot->grown_bytes = 0;
     if (!slot->arriving) {
         if (!slot->is_passed_over)
@@ -84,18 +103,22 @@ static void take_set(zk_unpacker *unpacker, zk_slot *slot, int version) {
     slot->at = 0;
     slot->arriving = NULL;
     zk_unpacker_add(unpacker, slot);
-    if (!is_in_order(slot, &slot->set))
+    slot->is_behind = is_filled(&slot->set); /* as it arrived: it may be cut off */
+    if (is_in_order(slot, &slot->set))
+        learn(slot, &slot->set);
+    else
         reclaim(unpacker, slot, ZK_RECLAIM_SET);
-    slot->is_behind = is_filled(&slot->set);
     slot->grown_bytes = grown(unpacker, slot, &slot->set);
 }
 
 static void take_early_set(const zk_unpacker *unpacker, zk_slot *slot) {
     take_bounds(slot);
     zk_set early = arrived(slot);
+    const bool is_behind = is_filled(&early);
     if (!is_in_order(slot, &early))
         return; /* it will be requested again in its turn */
-    slot->is_behind = is_filled(&early);
+    learn(slot, &early);
+    slot->is_behind = is_behind;
     slot->grown_bytes = grown(unpacker, slot, &early);
     slot->next = early;
     slot->arriving = NULL;
@@ -119,8 +142,31 @@ void zk_take_response(zk_unpacker *unpacker, zk_slot *slot, const zk_response *r
     zk_slot_drop_arriving(slot);
 }
 
-static size_t part_of(const zk_fetch_plan *plan, const zk_slot *slot) {
-    return slot->grown_bytes > plan->part_bytes ? slot->grown_bytes : plan->part_bytes;
+/* The size of the entry after all that arrived; 0: unknown. */
+static size_t next_entry_bytes(const zk_slot *slot) {
+    const zk_set *set = &slot->set;
+    if (!set->bytes)
+        return slot->needed_bytes;
+    return zk_cut_off_bytes(set->bytes->data, set->bytes->used, set->headers.position);
+}
+
+/* About how many bytes are left of a slot's range from an offset on. */
+static double left_bytes(const zk_slot *slot, int64_t offset) {
+    if (zk_slot_ends_by(slot, offset))
+        return 0;
+    const uint64_t left = (uint64_t)slot->until_offset - (uint64_t)offset; /* offsets are hostile */
+    return (double)left * slot->bytes_per_offset * MARGIN;
+}
+
+/* The max_bytes of a request of a slot from an offset on. */
+static size_t part_of(const zk_fetch_plan *plan, const zk_slot *slot, int64_t offset) {
+    const size_t part = slot->grown_bytes > plan->part_bytes ? slot->grown_bytes : plan->part_bytes;
+    if (slot->until_offset < 0 || slot->bytes_per_offset <= 0)
+        return part;
+    const double expected = left_bytes(slot, offset) + LEAST_BYTES;
+    const size_t needed = next_entry_bytes(slot);
+    const size_t size = expected < (double)part ? (size_t)expected : part;
+    return size > needed ? size : needed < part ? needed : part;
 }
 
 static zk_slot *slot_from(const zk_slots *slots, size_t first, size_t at) {
@@ -151,13 +197,15 @@ static void choose_outlets(const zk_fetch_plan *plan, zk_unpacker *unpacker) {
         slot->early_offset = -1;
         if (!outlet->can_request_early || !can_fetch(slot))
             continue;
-        outlet->early_parts += part_of(plan, slot);
-        slot->early_offset = slot->fetch_offset;
-        if (slot->set.bytes) {
-            slot->early_offset = offset_after(&slot->set, plan->part_bytes);
+        if (slot->set.bytes)
             outlet->early_bytes +=
                 slot->set.bytes->used * (is_compressed(&slot->set) ? LIKELY_EXPANSION : 1);
-        }
+        if (zk_slot_is_complete(slot))
+            continue;
+        slot->early_offset = slot->fetch_offset;
+        if (slot->set.bytes)
+            slot->early_offset = offset_after(&slot->set, plan->part_bytes);
+        outlet->early_parts += part_of(plan, slot, slot->early_offset);
     }
     for (size_t at = 0; at < slots->outlet_count; at++) {
         zk_outlet *outlet = slots->outlets + at;
@@ -178,6 +226,11 @@ static bool is_any_early(const zk_slots *slots) {
     return false;
 }
 
+static void add(const zk_fetch_plan *plan, zk_request *request, const zk_slots *slots, zk_slot *slot,
+                int64_t offset) {
+    zk_request_add(request, slots, slot, offset, part_of(plan, slot, offset));
+}
+
 /* Builds a request; one that `may_be_early` continues after sets that are not in their queues yet. */
 static bool build(zk_fetch_plan *plan, zk_slots *slots, bool may_be_early, zk_request *request,
                   zk_request_head *head) {
@@ -186,14 +239,14 @@ static bool build(zk_fetch_plan *plan, zk_slots *slots, bool may_be_early, zk_re
     zk_request_begin(request, head);
     for (size_t at = 0; at < slots->count; at++) {
         zk_slot *slot = slot_from(slots, first, at);
-        if (!can_fetch(slot))
+        if (!can_fetch(slot) || zk_slot_is_complete(slot))
             continue;
         if (may_be_early && slot->outlet->can_request_early && slot->early_offset >= 0)
-            zk_request_add(request, slots, slot, slot->early_offset, part_of(plan, slot));
+            add(plan, request, slots, slot, slot->early_offset);
         else if (slot->set.bytes || slot->outlet->waiting)
             is_waiting = true;
         else
-            zk_request_add(request, slots, slot, slot->fetch_offset, part_of(plan, slot));
+            add(plan, request, slots, slot, slot->fetch_offset);
     }
     head->max_wait_ms = is_waiting ? 0 : plan->max_wait_ms;
     return request->topics && zk_request_end(request, head);

@@ -9,6 +9,10 @@
  * A partition that fills its part is requested with twice as many bytes the next time, until it does
  * not (`record_set.grown`); here never with more than leaves capacity for early requests.
  *
+ * A slot that has its end, or a set that reaches it, is in no request. One with an end is requested with
+ * about as many bytes as are left of its range, as `ranges.RangeBounds.size_at` estimates them: but with the
+ * whole next entry as far as it is known, and with no more than others.
+ *
  * From version 3 on a broker fills its response in the order of the request, and returns an entry that
  * is larger than max_bytes only to the first partition. So a partition that got nothing although it has
  * records is first in the next request; several take turns. */

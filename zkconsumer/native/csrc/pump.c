@@ -47,7 +47,7 @@ void zk_pump_clear(zk_pump *pump) {
     unpacker->first = unpacker->last = NULL;
     unpacker->waiting = unpacker->reclaims = 0;
     unpacker->turns = 0;
-    unpacker->has_no_memory = false;
+    unpacker->has_ended = unpacker->has_no_memory = false;
     pump->is_in_flight = pump->is_early = pump->is_idle = false;
     pump->ends_at_head = pump->is_caught_up = false;
 }
@@ -143,17 +143,25 @@ static void count_response(zk_pump_counts *counts, const zk_response *response,
     raise_to(&counts->largest_bytes, response->set_bytes);
 }
 
-static bool is_any_behind(const zk_slots *slots) {
-    for (size_t at = 0; at < slots->count; at++)
-        if (slots->slots[at].is_behind && zk_claim_is_active(slots->slots[at].claim))
+static bool is_any_behind(const zk_slots *slots, bool (*is_over)(const zk_slot *)) {
+    for (size_t at = 0; at < slots->count; at++) {
+        const zk_slot *slot = slots->slots + at;
+        if (slot->is_behind && zk_claim_is_active(slot->claim) && !is_over(slot))
             return true;
+    }
     return false;
 }
 
 /* Notes whether the run has to end, since those that were behind have caught up, or were given up. */
 static bool ends_now(zk_pump *pump) {
-    pump->is_caught_up = pump->ends_at_head && !is_any_behind(&pump->slots);
+    pump->is_caught_up = pump->ends_at_head && !is_any_behind(&pump->slots, zk_slot_is_at_end);
     return pump->is_caught_up;
+}
+
+/* Returns whether the run will end once what arrived is in the queues: a request that the broker keeps for
+ * a while, as those that are not behind have no more, would delay that. */
+static bool ends_soon(const zk_pump *pump) {
+    return pump->ends_at_head && !is_any_behind(&pump->slots, zk_slot_is_complete);
 }
 
 /* Sends the rest of the request. */
@@ -188,6 +196,7 @@ static void take_response(zk_pump *pump) {
         pump->quiet_until_ms =
             zk_now_ms() + (throttle_ms < MOST_THROTTLE_MS ? throttle_ms : MOST_THROTTLE_MS);
     } else if (response->set_bytes && pump->unpacker.waiting && !must_return(pump) &&
+               !ends_soon(pump) &&
                zk_plan_early_request(&pump->plan, &pump->unpacker, &pump->request, &pump->head)) {
         begin_exchange(pump, true);
         /* Now, not after decoding. A failure here recurs when the response is awaited. */
@@ -260,7 +269,7 @@ zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms) {
                 take_response(pump);
             else if (done != ZK_IO_WOKEN)
                 return broken(pump, done);
-        } else if (must_return(pump)) {
+        } else if (must_return(pump) || (pump->unpacker.has_ended && ends_now(pump))) {
             return ZK_PUMP_CALLED;
         } else if (!request_or_wait(pump)) {
             return ZK_PUMP_NO_MEMORY;

@@ -6,12 +6,12 @@
  *
  * How slots map to `PartitionState`. Between two loads a state is delegated to a slot: fetch_offset,
  * needed_bytes and its packed set, as (bytes, at, offset and bytes requested). `unload` reads these from
- * the slot. Records that were read but are in no queue are dropped: `at` and `fetch_offset` are where to
+ * the slot. Its until_offset is only read. Records that were read but are in no queue are dropped: `at` and `fetch_offset` are where to
  * read again (see slots.h). An early set after another one is dropped, too.
  *
  * When zk_pump_run returns:
- *   ZK_PUMP_CALLED   zk_pump_call was called, a slot must be reclaimed, the slots have caught up (with
- *                    ends_at_head), or the counts are due.
+ *   ZK_PUMP_CALLED   zk_pump_call was called, a slot must be reclaimed, the slots have caught up or are at
+ *                    their ends (with ends_at_head), or the counts are due.
  *                    Nothing is in flight: no more requests are sent, and the last response is taken.
  *   ZK_PUMP_STOPPED  zk_pump_stop: at once, whatever is in flight. The connection must be closed.
  *   ZK_PUMP_BROKEN   the exchange failed, see `failure` and `detail`. The connection must be closed.
@@ -33,6 +33,9 @@
  *
  * Memory: the queues' budget, and one response: a slot is requested only while it has no set, or early,
  * if the waiting records and the next ones fit into its queue. A compressed entry is unpacked whole.
+ *
+ * Ends. With ends_at_head no slot keeps a run going that is at its end, or that has one and got an empty
+ * response, whatever the broker tells of the log: Python finds out what is between.
  *
  * Wake-ups: to call, stop or free capacity means to change the state first, then to notify; each turn of
  * the loop clears the wakeup first and reads the state afterwards.
@@ -87,7 +90,7 @@ typedef struct {
     bool is_in_flight;
     bool is_early; /* the last request was early: it omitted partitions without waiting records */
     bool is_idle;  /* the last response was empty, and the request named no wait */
-    bool ends_at_head; /* a run ends once no slot is behind */
+    bool ends_at_head; /* a run ends once no slot is behind; one at its end is not */
     bool is_caught_up; /* and now none is whose claim is active */
     int64_t quiet_until_ms; /* no request before this (the broker's quota) */
     int64_t sent_ms;

@@ -79,6 +79,7 @@ zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_clai
                       .outlet = slots->outlets + outlet,
                       .topic = topic,
                       .partition = partition,
+                      .until_offset = -1,
                       .leader_epoch = -1};
     slot->outlet->slots++;
     uint32_t index = slot_hash(topic, partition);
@@ -112,6 +113,12 @@ zk_slot *zk_slots_find(const zk_slots *slots, int64_t topic, int32_t partition) 
         if (slot->topic == topic && slot->partition == partition)
             return slot;
     }
+}
+
+bool zk_slot_is_complete(const zk_slot *slot) {
+    /* The headers of a set that was loaded are unknown, and end at 0. */
+    const zk_set *last = slot->next.bytes ? &slot->next : &slot->set;
+    return zk_slot_is_at_end(slot) || (last->bytes && zk_slot_ends_by(slot, last->headers.low));
 }
 
 void zk_slot_drop_read(zk_slot *slot) {

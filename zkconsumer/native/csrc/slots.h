@@ -7,6 +7,9 @@
  * can continue with `fetch_offset` and the set from `at` on: records that were read but not queued are
  * dropped and read again, and those below `fetch_offset` are skipped.
  *
+ * A slot that reads a range has an end. It is at its end once `fetch_offset` is: then nothing is requested,
+ * kept or judged of what follows. Its last chunk may exceed the end.
+ *
  * Plain data, touched by the one thread that runs the pump. */
 #ifndef ZK_SLOTS_H
 #define ZK_SLOTS_H
@@ -50,10 +53,13 @@ typedef struct zk_slot {
     uint32_t topic; /* its index */
     int32_t partition;
     int64_t fetch_offset; /* after all queued records */
+    int64_t until_offset; /* where its range ends; -1: there is no end */
     size_t needed_bytes;  /* size of the next entry; 0: unknown */
     size_t grown_bytes;   /* max_bytes of the next request, as it filled the last one; 0: its part */
+    double bytes_per_offset; /* of the last set in the log; 0: unknown */
     int32_t leader_epoch; /* sent with each request; -1: none is */
-    bool is_behind;       /* the last set that was taken filled its request, or it was passed over */
+    bool is_behind;       /* the last set that was taken filled its request, or it was passed over and
+                             has no end; not at its end */
     uint64_t turn;        /* the number of its last turn; 0: none since it was loaded */
     zk_reclaim reclaim;
     int16_t error_code;
@@ -110,7 +116,8 @@ bool zk_slots_begin(zk_slots *slots, size_t slot_count, size_t topic_count, size
 /* Both add one; false without memory or beyond the capacity. */
 bool zk_slots_add_topic(zk_slots *slots, const uint8_t *name, size_t size);
 bool zk_slots_add_outlet(zk_slots *slots, zk_queue *queue);
-/* Adds a slot of the last topic, without a leader epoch; shares the claim. Null beyond the capacity. */
+/* Adds a slot of the last topic, without a leader epoch and without an end; shares the claim. Null beyond
+ * the capacity. */
 zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_claim *claim);
 
 /* Drops everything. */
@@ -119,6 +126,17 @@ void zk_slots_clear(zk_slots *slots);
 /* The index of a topic, or -1. */
 int64_t zk_slots_topic(const zk_slots *slots, const uint8_t *name, size_t size);
 zk_slot *zk_slots_find(const zk_slots *slots, int64_t topic, int32_t partition);
+
+static inline bool zk_slot_ends_by(const zk_slot *slot, int64_t offset) {
+    return slot->until_offset >= 0 && offset >= slot->until_offset;
+}
+
+static inline bool zk_slot_is_at_end(const zk_slot *slot) {
+    return zk_slot_ends_by(slot, slot->fetch_offset);
+}
+
+/* Returns whether its sets reach its end, or it is there: nothing more need arrive. */
+bool zk_slot_is_complete(const zk_slot *slot);
 
 /* Drops the set, and all records read of it. */
 void zk_slot_drop_set(zk_slot *slot);

@@ -138,6 +138,14 @@ static bool put(zk_unpacker *unpacker, zk_slot *slot) {
     return false;
 }
 
+/* Returns whether the set has no whole entry only because a part was sized to what is left of a range. */
+static bool is_cut_short(const zk_unpacker *unpacker, const zk_slot *slot) {
+    const zk_set *set = &slot->set;
+    const size_t cut_off = zk_cut_off_bytes(set->bytes->data, set->bytes->used, slot->at);
+    return slot->until_offset >= 0 && cut_off > set->requested_bytes &&
+           cut_off <= unpacker->limits.part_bytes && cut_off <= unpacker->limits.growth_max_bytes;
+}
+
 /* Ends a reading whose records are all queued. */
 static void end_reading(zk_unpacker *unpacker, zk_slot *slot) {
     const zk_set_status status = slot->read_status;
@@ -145,8 +153,9 @@ static void end_reading(zk_unpacker *unpacker, zk_slot *slot) {
     zk_slot_drop_read(slot);
     if (status == ZK_SET_FULL)
         return;
-    if (status == ZK_SET_REFUSED || slot->fetch_offset == slot->set.offset)
-        reclaim(unpacker, slot, ZK_RECLAIM_SET); /* invalid, or without a whole entry */
+    const bool is_without_entry = slot->fetch_offset == slot->set.offset;
+    if (status == ZK_SET_REFUSED || (is_without_entry && !is_cut_short(unpacker, slot)))
+        reclaim(unpacker, slot, ZK_RECLAIM_SET);
     else
         end_set(unpacker, slot);
 }
@@ -155,17 +164,36 @@ static bool is_at_work(const zk_unpacker *unpacker) {
     return !unpacker->has_no_memory && !atomic_load(unpacker->stopping);
 }
 
-/* One turn of a slot whose queue has capacity. It ends when all records it read are queued, or the queue
- * is full: otherwise each waiting slot could hold a decompressed set. */
+static void give_up(zk_slot *slot) {
+    zk_slot_drop_set(slot);
+    zk_buffer_drop(slot->next.bytes);
+    slot->next = (zk_set){0};
+}
+
+/* Returns whether a slot got to its end; then it needs nothing of what follows. */
+static bool ends(zk_unpacker *unpacker, zk_slot *slot) {
+    if (!zk_slot_is_at_end(slot))
+        return false;
+    give_up(slot);
+    slot->is_behind = false;
+    slot->needed_bytes = 0;
+    unpacker->has_ended = true;
+    return true;
+}
+
+/* One turn of a slot whose queue has capacity. It ends when all records it read are queued, the slot is at
+ * its end, or the queue is full: otherwise each waiting slot could hold a decompressed set. */
 static void have_turn(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
     slot->turn = ++unpacker->turns;
     if (!slot->is_read)
         read_on(unpacker, slot, free_bytes);
     if (unpacker->has_no_memory)
         return;
-    while (slot->chunk || make_chunk(unpacker, slot))
-        if (!put(unpacker, slot) || !is_at_work(unpacker))
+    while (slot->chunk || make_chunk(unpacker, slot)) {
+        const bool is_put = put(unpacker, slot);
+        if (ends(unpacker, slot) || !is_put || !is_at_work(unpacker))
             return;
+    }
     if (!unpacker->has_no_memory)
         end_reading(unpacker, slot);
 }
@@ -180,12 +208,6 @@ static bool has_capacity(zk_unpacker *unpacker, zk_slot *slot, size_t *free_byte
     return *free_bytes > 0;
 }
 
-static void give_up(zk_slot *slot) {
-    zk_slot_drop_set(slot);
-    zk_buffer_drop(slot->next.bytes);
-    slot->next = (zk_set){0};
-}
-
 /* Gives each waiting slot a turn; those that had one follow those that had not. True if any had. */
 static bool pass(zk_unpacker *unpacker) {
     zk_slot *after = NULL, **end = &after; /* those that had a turn */
@@ -193,12 +215,13 @@ static bool pass(zk_unpacker *unpacker) {
     for (size_t left = unpacker->waiting; left; left--) {
         zk_slot *slot = pop_waiting(unpacker);
         size_t free_bytes = 0;
-        const bool is_active = zk_claim_is_active(slot->claim);
-        const bool moves = is_active && !slot->reclaim && is_at_work(unpacker) &&
+        /* A slot may be loaded with a set although it is at its end. */
+        const bool is_over = !zk_claim_is_active(slot->claim) || zk_slot_is_at_end(slot);
+        const bool moves = !is_over && !slot->reclaim && is_at_work(unpacker) &&
                            has_capacity(unpacker, slot, &free_bytes);
         if (moves)
             have_turn(unpacker, slot, free_bytes);
-        else if (!is_active)
+        else if (is_over)
             give_up(slot);
         moved += moves;
         if (!slot->set.bytes) {

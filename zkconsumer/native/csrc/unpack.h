@@ -2,7 +2,10 @@
  *
  * Slots that have a set wait in a list, in round-robin order: in each turn a slot puts one piece of its
  * set into its queue, so that slots that share a full queue get equal shares of it. No chunk overtakes
- * one that did not fit: so only one slot per queue holds decoded records beside its set. */
+ * one that did not fit: so only one slot per queue holds decoded records beside its set.
+ *
+ * Once a slot is at its end, the rest of its sets is dropped unread: damage there is none of its reader's
+ * business. Damage in front of its end is. */
 #ifndef ZK_UNPACK_H
 #define ZK_UNPACK_H
 
@@ -26,6 +29,7 @@ typedef struct {
     uint64_t turns;
     uint64_t records; /* queued since this was last read */
     bool is_slow; /* the last response took long: a larger one might not arrive in time */
+    bool has_ended; /* a slot got to its end, since the slots were loaded */
     bool has_no_memory;
 } zk_unpacker;
 
