@@ -44,6 +44,7 @@ class RangePump:
         """Begin a run if the partition is far behind; return whether one has begun."""
         if self._has_no_thread:
             return False
+        self._pumped.clear_call()  # a hedged request calls the run that it belongs to
         delegation = self._pumped.begin()
         if delegation is None:
             return False
