@@ -162,6 +162,7 @@ class _RangeReading:
         )
         self._note = ""
         self._before_run = _Marks(None, 0, None)
+        self._responses_after_run = -1
         self._state = self._shared.change(self._begin)
         if leader is not None:
             self._see(self._led_by(leader))
@@ -249,6 +250,13 @@ class _RangeReading:
         return _Marks(state.source, state.responses, state.suspect_offset)
 
     def _starts_pump(self) -> bool:
+        """Have the pump fetch if it can; return whether it does.
+
+        Between two runs there is a response to Python: so a run that brings nothing, whatever the
+        reason, can't be repeated for ever.
+        """
+        if self._state.responses == self._responses_after_run:
+            return False
         self._before_run = self._marks()
         return self._line.starts_pump()
 
@@ -257,6 +265,7 @@ class _RangeReading:
         if self._shared.change(lambda states, _: self._receives(states)):
             self._line.on_response()
         elif pump.joined():
+            self._responses_after_run = self._state.responses
             yield from self._after_exchange(self._before_run)
         elif not self._is_chunk_there():
             pump.wait()
