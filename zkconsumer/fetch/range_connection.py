@@ -111,9 +111,9 @@ class RangeConnection:
         Args:
             is_done: whether the whole range has been read.
         """
-        pump, self._pump = self._pump, None
-        if pump is not None:
-            pump.close(is_done=is_done)
+        if self._pump is not None:
+            self._pump.close(is_done=is_done)
+            self._pump = None
         line, self._line = self._line, None
         if line is not None:
             self._paused_until_ms[line.broker] = line.exchange.paused_until_ms

@@ -1,9 +1,10 @@
 """Fetch a range in C, in a thread of its own, while its reader's caller processes records."""
 
 import logging
+import os
 from typing import Final
 
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.errors import ZkConsumerError, without_frames
 from zkconsumer.fetch.core.broker_delegation import BrokerDelegation
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.pumped_connection import PumpedConnection
@@ -38,7 +39,9 @@ class RangePump:
         self._pumped = pumped
         self._wakeup = wakeup
         self._scope = ThreadScope(name)
+        self._process_id = os.getpid()
         self._has_ended = self._is_closed = self._has_no_thread = False
+        self._death: BaseException | None = None
 
     def start(self) -> bool:
         """Begin a run if the partition is far behind; return whether one has begun."""
@@ -59,35 +62,53 @@ class RangePump:
         return self.is_running
 
     def wait(self) -> None:
-        """Wait for a chunk, or for the end of the run; return now and then without either."""
+        """Wait for a chunk, or for the end of the run; return now and then without either.
+
+        Raises:
+            ZkConsumerError: this is a forked child, which has no such thread.
+        """
+        if os.getpid() != self._process_id:
+            raise ZkConsumerError(
+                f"{self._scope.name}: its parent process reads it; read it anew in a forked child"
+            )
         self._wakeup.wait(NAP_MS)
 
     def joined(self) -> bool:
         """Return whether the run is over; then the connection is the reader's.
 
         Raises:
-            ZkConsumerError: the thread died of an error of this program.
+            ZkConsumerError: the thread died of an error of this program, or without memory.
         """
         if not self._has_ended:
             return False
         self.is_running = False
-        death = self._scope.first_error()
-        if death is not None:
-            raise ZkConsumerError(f"the fetching thread died: {death!r}") from death
+        if self._death is not None:
+            raise ZkConsumerError(f"the fetching thread died: {self._death!r}") from self._death
         return True
 
+    def stop(self) -> None:
+        """End the run at once; its connection can't be used again. Thread: any."""
+        self._line.stop()
+        self._pumped.stop()
+
     def close(self, *, is_done: bool) -> None:
-        """End the run, and free the pump.
+        """End the run, and free the pump; in a forked child, leave both to the parent.
 
         Args:
             is_done: whether the range has been read: then the run ends by itself, and its
                 connection can be used again.
         """
+        if os.getpid() != self._process_id:
+            return
         self._is_closed = True
-        if self.is_running and not self._has_ended and not (is_done and self._ends_soon()):
-            self._line.stop()
-        if not self._scope.close(_STOP_MS):
-            self._pumped.close()
+        try:
+            if self.is_running and not self._has_ended and not (is_done and self._ends_soon()):
+                self.stop()
+            if not self._scope.close(_STOP_MS):
+                self._pumped.close()
+        except BaseException:
+            self.stop()  # a signal handler raised: no thread may wait for its reader for ever
+            raise
 
     def _ends_soon(self) -> bool:
         """Wait a little for the end of a run; return whether it came."""
@@ -98,8 +119,13 @@ class RangePump:
     def _run(self, delegation: BrokerDelegation) -> None:
         try:
             self._pumped.run(delegation)
+        except BaseException as error:
+            self._death = without_frames(error)
+            self._line.stop()  # a response may be outstanding
+            raise
         finally:
-            self._has_ended = True
-            self._wakeup.notify()
+            # Before the end, after which this may be the pump of another run.
             if self._is_closed:
                 self._pumped.close()
+            self._has_ended = True
+            self._wakeup.notify()

@@ -267,14 +267,22 @@ class _RangeReading:
         elif pump.joined():
             self._responses_after_run = self._state.responses
             yield from self._after_exchange(self._before_run)
+        elif self._line.is_stopped:
+            pump.stop()  # it may wait for a broker's quota
+            pump.wait()
         elif not self._is_chunk_there():
             pump.wait()
 
     def _receives(self, states: PartitionStates) -> bool:
+        """Take what the pump fetched, if nothing waits; return whether something does."""
         state = self._state
         if not state.waiting:
             enough_bytes = self._reader.settings.received_bytes
-            state.receive(has_epochs=states.settings.epochs, enough_bytes=enough_bytes)
+            try:
+                state.receive(has_epochs=states.settings.epochs, enough_bytes=enough_bytes)
+            except BaseException:
+                state.drop_requests()  # a chunk may be lost: nothing may follow it
+                raise
         return bool(state.waiting)
 
     def _is_chunk_there(self) -> bool:
@@ -318,7 +326,8 @@ class _RangeReading:
         """Send the request for the next records, then hand out those that wait."""
         before = self._offset
         chunk = self._state.waiting[0]
-        self._bounds.learn(before, chunk.end.offset, chunk.wire_bytes)
+        if chunk.has_wire_bytes:
+            self._bounds.learn(before, chunk.end.offset, chunk.wire_bytes)
         self._shared.change(self._take)
         self._losses.forget_end()
         self._tries.progressed()

@@ -120,10 +120,11 @@ class BrokerConnection:
         data = encode_request(
             request, version=version, correlation_id=correlation_id, client_id=self._client_id
         )
+        in_flight = InFlight(request, version, correlation_id, self._clock.now_ms())
+        # Before it is sent: an interrupted caller must not leave a connection that looks idle.
+        self._in_flight.append(in_flight)
         self._write(data, timeout_ms)
         self._traffic.on_sent(self.broker, len(data))
-        in_flight = InFlight(request, version, correlation_id, self._clock.now_ms())
-        self._in_flight.append(in_flight)
         return in_flight
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
@@ -155,8 +156,9 @@ class BrokerConnection:
         except BaseException:
             self.close()
             raise
-        self._in_flight.popleft()
+        # In this order: an interrupt in between leaves a connection that is not idle.
         self._frame, self._length = None, IncomingFrame(LENGTH_BYTES)
+        self._in_flight.popleft()
         took_ms = self._clock.now_ms() - in_flight.sent_ms
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         self._traffic.on_response(self.broker, request.API.key, len(frame), took_ms, throttle_ms)

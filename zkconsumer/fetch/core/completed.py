@@ -76,10 +76,19 @@ class BufferedChunk:
         end: the caller's position after all of them.
         memory_bytes: memory held until the last record is handed out.
         wire_bytes: size of the set that they come from.
+        has_wire_bytes: whether that is known; else it is their size in memory.
         frame: the response that holds them; None: the bytes are their own.
     """
 
-    __slots__ = ("_count", "end", "frame", "memory_bytes", "records", "wire_bytes")
+    __slots__ = (
+        "_count",
+        "end",
+        "frame",
+        "has_wire_bytes",
+        "memory_bytes",
+        "records",
+        "wire_bytes",
+    )
 
     def __init__(
         self,
@@ -88,12 +97,14 @@ class BufferedChunk:
         frame: ResponseFrame | None = None,
         *,
         front_bytes: int = 0,
+        has_wire_bytes: bool = True,
     ) -> None:
         self.records = records
         self.end = end
         self.frame = frame
         self.memory_bytes = records.memory_bytes
         self.wire_bytes = records.valid_bytes - front_bytes
+        self.has_wire_bytes = has_wire_bytes
         self._count = len(records)
 
     @property

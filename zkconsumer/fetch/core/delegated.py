@@ -147,7 +147,8 @@ class DelegatedFetch:
             first_entry_size_bytes=None,
             last_leader_epoch=end.leader_epoch,
         )
-        return BufferedChunk(joined, end if has_epochs else PositionView(end.offset))
+        end = end if has_epochs else PositionView(end.offset)
+        return BufferedChunk(joined, end, has_wire_bytes=False)
 
 
 def in_topics(partitions: Iterable[T], named: Callable[[T], TopicPartition]) -> list[T]:
