@@ -24,12 +24,17 @@ if TYPE_CHECKING:
 
 
 class ModelConnection:
-    """A connection to a model broker; requests are encoded, and responses take time."""
+    """A connection to a model broker; requests are encoded, and responses take time.
+
+    Attributes:
+        is_unusable: whether it is open, and a response is outstanding that nobody waits for.
+    """
 
     def __init__(self, world: "PollWorld", broker: Broker, *, has_descriptor: bool = False) -> None:
         self.broker = broker
         self.has_descriptor = has_descriptor
         self._is_open = True
+        self._is_forgotten = False
         self._sent: InFlight[FetchResponse] | None = None
         self._respond: Any = None
         self._silences = 0
@@ -38,6 +43,14 @@ class ModelConnection:
     @property
     def is_idle(self) -> bool:
         return self._is_open and self._sent is None
+
+    @property
+    def is_unusable(self) -> bool:
+        return self._is_open and self._is_forgotten
+
+    def forget_request(self) -> None:
+        """Forget the request in flight, whose response comes all the same."""
+        self._sent, self._is_forgotten = None, True
 
     def version_of(self, _: object, **__: int) -> int:
         return self._world.version
@@ -50,6 +63,7 @@ class ModelConnection:
     ) -> InFlight[FetchResponse]:
         assert timeout_ms > 0
         assert self._sent is None
+        assert not self.is_unusable
         world = self._world
         if not self._is_open or world.chance.random() < world.trouble / 4:
             self._is_open = False
