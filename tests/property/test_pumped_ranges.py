@@ -56,6 +56,13 @@ def test_damage_ends_a_range_as_without_a_pump(seed: int, version: int) -> None:
     assert whats[0] == whats[1]
 
 
+@pytest.mark.xfail(strict=True, reason="what was taken last and what is taken back do not meet")
+def test_an_interrupt_while_a_chunk_is_taken_kills_no_thread() -> None:
+    """The thread that takes its partition back finds a chunk missing, which nobody needs now."""
+    for seed in range(60):
+        run_world(seed, VERSIONS[seed % len(VERSIONS)], strict=True)
+
+
 def test_worlds_pump_often() -> None:
     """Runs have requests, chunks, hedged requests and interrupts: else nothing here is tested."""
     worlds = [run_world(seed, VERSIONS[seed % len(VERSIONS)]) for seed in range(60)]

@@ -41,7 +41,7 @@ class Log:
 
     def __init__(self) -> None:
         self.entries: list[tuple[int, bytes]] = []
-        self.end = 0
+        self.start = self.end = 0
         self.error = ErrorCode.NONE
 
     def add(
@@ -129,6 +129,8 @@ class LogBroker:
         pause_ms: the pause between two pieces.
         mangle: changes a response's bytes before it is sent.
         silences: the number of next requests that get no response.
+        connections: the number of connections that it accepted.
+        sent_bytes: the size of what it sent.
         cuts: the sizes to which the next responses are truncated, before the connection is closed.
     """
 
@@ -141,7 +143,7 @@ class LogBroker:
         self.throttle_ms: list[int] = []
         self.errors: list[ErrorCode] = []
         self.left_out: list[set[int]] = []
-        self.connections = 0
+        self.connections = self.sent_bytes = 0
         self.pieces: Sequence[int] = ()
         self.pause_ms = 0
         self.mangle: Callable[[bytes], bytes] = bytes
@@ -227,7 +229,7 @@ class LogBroker:
         left_out = self.left_out.pop(0) if self.left_out else set()
         named = (
             (
-                topic.topic,
+                topic,
                 [
                     partition
                     for partition in topic.partitions
@@ -238,10 +240,11 @@ class LogBroker:
         )
         topics = tuple(
             FetchedTopic(
-                topic=name,
+                topic=topic.topic,
+                topic_id=topic.topic_id,
                 partitions=tuple(self._part(partition, room) for partition in partitions),
             )
-            for name, partitions in named
+            for topic, partitions in named
             if partitions
         )
         response = FetchResponse(
@@ -263,7 +266,7 @@ class LogBroker:
     ) -> FetchedPartition:
         log = self.logs[requested.partition]
         error = log.error
-        if not error and requested.fetch_offset > log.end:
+        if not error and not log.start <= requested.fetch_offset <= log.end:
             error = ErrorCode.OFFSET_OUT_OF_RANGE
         data = b""
         if not error:
@@ -285,6 +288,7 @@ class LogBroker:
         while place < len(response):
             size = self.pieces[turn % len(self.pieces)] if self.pieces else len(response)
             connected.sendall(response[place : place + size])
+            self.sent_bytes += size
             place, turn = place + size, turn + 1
             if self.pause_ms:
                 threading.Event().wait(self.pause_ms / 1000)

@@ -68,6 +68,8 @@ class RangeWorld:
         version: the version of Fetch that all brokers support.
         pumps: whether there is a pump.
         damaged: whether an entry of the log is damaged for ever, and nothing else is done to it.
+        strict: whether no thread may die, even if the reader's was interrupted while it took a
+            chunk.
 
     Attributes:
         seen: the records that came.
@@ -82,7 +84,13 @@ class RangeWorld:
     """
 
     def __init__(
-        self, seed: int, *, version: int, pumps: bool = True, damaged: bool = False
+        self,
+        seed: int,
+        *,
+        version: int,
+        pumps: bool = True,
+        damaged: bool = False,
+        strict: bool = False,
     ) -> None:
         self.chance = random.Random(seed)
         self.version = version
@@ -90,6 +98,8 @@ class RangeWorld:
         self.trouble = 0.03
         self.pumps = pumps
         self.is_damaged = damaged
+        self.strict = strict
+        self._has_lost_chunk = False
         self.clock = ManualClock()
         self.fetches = self.delegations = self.pumped_responses = self.pumped_chunks = 0
         self.second_responses = self.interrupts = self.closes = self.switches = 0
@@ -225,6 +235,7 @@ class RangeWorld:
 
     def _give_turn(self) -> bool:
         """Give a thread of the reader's its turn; return whether there is one."""
+        self._check_threads()
         self.threads[:] = [thread for thread in self.threads if not thread.is_over]
         if not self.threads:
             return False
@@ -262,7 +273,11 @@ class RangeWorld:
 
     def on_taken(self) -> None:
         """Let a signal handler raise while the reader takes a chunk out of a queue."""
-        self.maybe_interrupt()
+        try:
+            self.maybe_interrupt()
+        except Interrupted:
+            self._has_lost_chunk = True
+            raise
 
     def maybe_interrupt(self) -> None:
         """Let a signal handler raise, which runs in the reader's thread."""
@@ -379,6 +394,7 @@ class RangeWorld:
             make_pump=cast("MakePump", self.make_pump) if self.pumps else lambda *_: None,
         )
         reading = reader.read(offset_range(self.at, self.until))
+        self._has_lost_chunk = False
         try:
             for part in reading:
                 self._judge(part)
@@ -436,11 +452,17 @@ class RangeWorld:
     def _check_left(self) -> None:
         """Check that a reading leaves no thread, and no connection with a response outstanding."""
         assert all(thread.is_over for thread in self.threads)
+        self._check_threads()
         assert not self.connections._in_use
         idle = [one for kept in self.connections._idle.values() for one, _ in kept]
         assert all(one.is_idle and not cast("Any", one).is_unusable for one in idle)
         assert not any(queue.record_count for queue in self.queues if self.at >= self.until)
         self.queues.clear()
+
+    def _check_threads(self) -> None:
+        """Check that none died; those of readings that were interrupted may, unless ``strict``."""
+        errors = [thread.error for thread in self.threads if thread.error is not None]
+        assert not errors or (self._has_lost_chunk and not self.strict), errors
 
     def _check_end(self) -> None:
         gone = {offset for start, stop in self.losses for offset in range(start, stop)}
