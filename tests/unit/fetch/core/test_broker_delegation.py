@@ -235,6 +235,132 @@ def far_behind_in(settings: CoreFetchSettings, count: int) -> PartitionStates:
     return states
 
 
+# --- Ranges --------------------------------------------------------------------------------------
+
+
+class SizedBounds:
+    """The bounds of a range whose entries all have 100 bytes."""
+
+    is_held = False
+
+    def __init__(self, until_offset: int) -> None:
+        self._until_offset = until_offset
+
+    def size_at(self, offset: int) -> int:
+        """See ``FetchBounds``."""
+        return 100 * max(0, self._until_offset - offset)
+
+
+def range_until(
+    until_offset: int | None, settings: CoreFetchSettings = SETTINGS
+) -> PartitionStates:
+    """Return a partition that is far behind at offset 10, and is fetched to an end."""
+    states = far_behind(TP, settings=settings)
+    state = states.states[TP]
+    state.until_offset = until_offset
+    state.bounds = cast("Any", SizedBounds(until_offset or 1_000))
+    return states
+
+
+@pytest.mark.parametrize(
+    ("until_offset", "is_delegated"), [(10, False), (19, False), (20, True), (500, True)]
+)
+def test_a_range_is_delegated_while_a_largest_request_does_not_reach_its_end(
+    until_offset: int, *, is_delegated: bool
+) -> None:
+    """Its last requests are smaller, so that they do not fetch all that follows it."""
+    states = range_until(until_offset)
+    assert is_due(states) is is_delegated
+    assert partitions_of(states) == [TP] * is_delegated
+
+
+def test_a_bounded_partition_without_an_end_is_not_delegated() -> None:
+    """It is fetched as its reader has capacity, such as a stream's."""
+    assert partitions_of(range_until(None)) == []
+
+
+@pytest.mark.parametrize("version", [11, 12, 13])
+def test_a_range_needs_no_comparison_of_epochs(version: int) -> None:
+    """That its log went back does not end it; of a poll, Python has to name its last epoch."""
+    for states, is_delegated in ((range_until(500), True), (far_behind(TP), version < 12)):
+        states.states[TP].named_epoch = -1
+        made = delegate(states, BROKER, make_fetch, version=version)
+        assert (made is not None) is is_delegated
+
+
+def test_the_queue_of_a_range_holds_what_is_unpacked_at_a_time_without_one() -> None:
+    """A task must not hold more than before; requests fit into it several times."""
+    limit = replace(SETTINGS, max_bytes=(1 << 31) - 1, max_partition_bytes=1 << 20)
+    for unpacked_bytes, queue_bytes, part_bytes in (
+        (4 << 20, 4 << 20, 1 << 20),
+        (2 << 20, 2 << 20, 512 << 10),
+        (None, MOST_QUEUED_BYTES, 1 << 20),
+        (1 << 30, MOST_QUEUED_BYTES, 1 << 20),
+    ):
+        states = range_until(1 << 20)
+        states.settings = replace(limit, unpacked_bytes=unpacked_bytes)
+        made = delegated(states)
+        assert queue_of(states, TP).share_bytes == queue_bytes
+        assert made.part_bytes == part_bytes
+    states = range_until(1 << 20)
+    states.settings = replace(limit, unpacked_bytes=(2 << 20) - 4)
+    assert partitions_of(states) == []
+
+
+# --- Taking chunks -------------------------------------------------------------------------------
+
+
+def queued(*counts: int) -> tuple[PartitionStates, BrokerDelegation]:
+    """Return a delegation with chunks of so many records, of 100 bytes and more each."""
+    states = far_behind(TP)
+    made, offset = delegated(states), 10
+    for count in counts:
+        offset = put(made.fetches[0], batch(offset, count, size=100), offset)
+    return states, made
+
+
+@pytest.mark.parametrize(
+    ("enough_bytes", "ends"), [(1, [15, 20, 25]), (700, [20, 25]), (1 << 20, [25])]
+)
+def test_following_chunks_are_joined_up_to_a_size(enough_bytes: int, ends: list[int]) -> None:
+    """Until they have at least that; each result ends where its last chunk does."""
+    _, made = queued(5, 5, 5)
+    fetch, found, at = made.fetches[0], [], 10
+    while (chunk := fetch.take(has_epochs=True, enough_bytes=enough_bytes)) is not None:
+        assert list(offsets(chunk.records.take(100))) == list(range(at, chunk.end.offset))
+        at = chunk.end.offset
+        found.append(chunk.end)
+    assert found == [PositionView(end, 0) for end in ends]
+
+
+def test_joined_chunks_have_the_size_and_the_epoch_of_all() -> None:
+    """The size of them all, and the epoch after the last one; without epochs, none."""
+    _, made = queued(5)
+    fetch = made.fetches[0]
+    put(fetch, batch(15, 5, epoch=3), 15)
+    joined = fetch.take(has_epochs=True, enough_bytes=1 << 20)
+    assert joined is not None
+    assert joined.end == PositionView(20, 3)
+    assert joined.wire_bytes == len(batch(10, 5, size=100)) + len(batch(15, 5, epoch=3))
+    assert len(joined.records) == 10
+    put(fetch, batch(20, 5, epoch=3), 20)
+    bare = fetch.take(has_epochs=False)
+    assert bare is not None
+    assert bare.end == PositionView(25)
+
+
+def test_only_what_was_taken_last_is_charged_to_the_queue() -> None:
+    """The others are the reader's: its capacity is free for what follows."""
+    states, made = queued(5, 5)
+    queue = queue_of(states, TP)
+    size = len(batch(10, 5, size=100))
+    assert queue.used_bytes == 2 * size
+    assert made.fetches[0].take(has_epochs=True, enough_bytes=size + 1) is not None
+    assert queue.used_bytes == size
+    assert made.fetches[0].take(has_epochs=True) is None
+    assert queue.used_bytes == 0
+
+
 def test_growth_is_shared_by_those_that_are_behind() -> None:
     """As in the requests of Python."""
     settings = replace(SETTINGS, grown_bytes=8_000, shares_growth=True)

@@ -174,6 +174,70 @@ def test_it_is_python_s_turn(bench: Bench, change: Callable[[Bench], None]) -> N
     assert bench.are_free()
 
 
+def test_a_delegation_that_is_given_back_changes_nothing(bench: Bench) -> None:
+    """It was begun, and nobody could run it: the partitions are requested from where they were."""
+    before = [state.fetched for state in bench.states.states.values()]
+    delegation = bench.pump.begin()
+    assert delegation is not None
+    assert not bench.are_free()
+    assert plan(bench.states).wanted == {}
+    bench.pump.give_back(delegation)
+    assert bench.are_free()
+    assert bench.pumped.versions == []
+    assert before == [state.fetched for state in bench.states.states.values()]
+    assert all(state.is_behind for state in bench.states.states.values())
+    assert plan(bench.states).wanted.keys() == {TP, TP1}
+
+
+def test_a_delegation_may_be_run_by_another_thread_later(bench: Bench) -> None:
+    """``begin`` and ``run`` are the two halves of a turn; until then nothing is in flight."""
+    delegation = bench.pump.begin()
+    assert delegation is not None
+    assert bench.pump.begin() is None
+    assert bench.shared.counters.in_flight == 0
+    put(delegation.fetches[0], batch(10, 5), 10)
+    bench.pumped.runs.append(lambda _, take_back: take_back([back_at(15), back_at(10)]))
+    bench.pump.run(delegation)
+    assert bench.are_free()
+    assert bench.states.states[TP].fetched == PositionView(15, 0)
+    assert bench.line.news == [("handed", [], [], [])]
+
+
+def test_a_pump_that_can_not_be_opened_is_not_tried_again(bench: Bench) -> None:
+    """There is no descriptor left, or no memory: Python fetches, with early requests."""
+    opened: list[None] = []
+    pump = PumpedConnection(
+        cast("Any", bench.line), bench.shared, lambda: opened.append(None), make_fetch
+    )
+    for _ in range(3):
+        assert pump.begin() is None
+        assert bench.line.may_send_early(bench.line.connection, 0)
+    assert opened == [None]
+    assert bench.are_free()
+
+
+def test_a_pump_is_opened_once_there_is_something_to_delegate(bench: Bench) -> None:
+    """Most connections never need its descriptor."""
+    opened: list[FakePumped] = []
+
+    def open_pump() -> FakePumped:
+        opened.append(bench.pumped)
+        return bench.pumped
+
+    pump = PumpedConnection(cast("Any", bench.line), bench.shared, open_pump, make_fetch)
+    behind = [state.is_behind for state in bench.states.states.values()]
+    _at_the_end(bench)
+    assert pump.begin() is None
+    assert opened == []
+    for state, is_behind in zip(bench.states.states.values(), behind, strict=True):
+        state.is_behind = is_behind
+    for _ in range(2):
+        delegation = pump.begin()
+        assert delegation is not None
+        pump.give_back(delegation)
+    assert len(opened) == 1
+
+
 def test_what_a_run_leaves_is_handed_over(bench: Bench) -> None:
     """Sets, errors and omissions, after what is queued; while it runs, a request is in flight."""
     in_flight: list[int] = []
