@@ -51,7 +51,7 @@ _FIRST_EXACT: Final = 11
 _MOST_TURNS: Final = 3_000
 """After so many turns nothing bad happens any more."""
 
-_TOO_MANY_TURNS: Final = 20_000
+_TOO_MANY_TURNS: Final = 8_000
 _MOST_IDLE_RUNS: Final = 30
 """A model pump may return before it sends a request, but not so often in a row."""
 
@@ -458,6 +458,7 @@ class RangeWorld:
         assert all(one.is_idle and not cast("Any", one).is_unusable for one in idle)
         assert not any(queue.record_count for queue in self.queues if self.at >= self.until)
         self.queues.clear()
+        self.threads.clear()
 
     def _check_threads(self) -> None:
         """Check that none died; those of readings that were interrupted may, unless ``strict``."""
