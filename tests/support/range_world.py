@@ -25,7 +25,7 @@ from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, DataLost, PartitionFailed, ZkConsumerError
-from zkconsumer.fetch import range_pump, range_reader, ranges
+from zkconsumer.fetch import range_connection, range_pump, range_reader, ranges
 from zkconsumer.fetch.core.pumped_connection import MakePump, PumpedConnection
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.range_parts import LostRange, RangePart
@@ -475,7 +475,7 @@ class RangeWorld:
         """Have ranges read with threads in turns, and with the clock of the world."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(range_pump, "ThreadScope", partial(RangeScope, self))
-            patch.setattr(range_reader, "WakeEvent", partial(SteppedEvent, self))
+            patch.setattr(range_connection, "WakeEvent", partial(SteppedEvent, self))
             patch.setattr(range_reader, "SystemClock", lambda: self.clock)
             patch.setattr(range_reader, "SharedFetchState", partial(SteppedState, self))
             patch.setattr(ranges, "_LEAST_BYTES", self._least_bytes)
