@@ -117,6 +117,9 @@ class RangeConnection:
         line, self._line = self._line, None
         if line is not None:
             self._paused_until_ms[line.broker] = line.exchange.paused_until_ms
+        self._give_back()
+
+    def _give_back(self) -> None:
         while self._taken:
             self._pool.give_back(self._taken.pop())
 
@@ -129,6 +132,11 @@ class RangeConnection:
         )
         self._taken.append(connection)
         self._is_reused = is_reused and timeout_ms is None
+        if self._line is None:
+            # The thread of a pump dialled for longer than its reader waited for it.
+            connection.close()
+            self._give_back()
+            raise ConnectionLost(f"{broker}: its range is not read any more")
         return connection
 
     def _pump_of(self, line: FetchConnection) -> RangePump | None:
