@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 PATIENCE_S = 5.0
 FIRST_WITH_LOG_START = 5
 """The first version of Fetch whose responses tell where the log begins."""
+FIRST_BOUNDED = 3
+"""The first version of Fetch that bounds whole responses."""
 PART_BYTES = 4096
 """What is requested of each partition."""
+CALLED = 0
+"""How a run ended: ``_core.PUMP_CALLED``."""
 
 Slot = tuple[object, ...]
 Run = tuple[int, int, bool, int, int, str, bool]
@@ -49,6 +53,20 @@ def slot(
     packed = (memoryview(data), 0, offset, PART_BYTES) if data else None
     partition = claim.topic_partition.partition
     return (place, partition, claim, offset, 0, 0, packed, leader_epoch, is_behind, until_offset)
+
+
+def new_queue(max_chunks: int = 1_000) -> "Queue":
+    """Return a queue whose chunks are taken whole."""
+    made: Queue = import_module("zkconsumer.native._core").Queue(max_chunks, tuple)
+    return made
+
+
+def offsets_of(queue: "Queue") -> list[int]:
+    """Take the next chunk, and return the offsets of its records."""
+    taken = queue.take_chunk()
+    assert taken is not None
+    fetched = taken[-1]
+    return [record.offset for record in fetched.take(len(fetched))]
 
 
 class Arrived(NamedTuple):
@@ -178,6 +196,16 @@ class PumpBench:
         """Receive the next request; return the offset that it names of each partition."""
         [topic] = self.receive().request.topics
         return {part.partition: part.fetch_offset for part in topic.partitions}
+
+    def is_silent(self) -> bool:
+        """Whether nothing of another request has come so far."""
+        self.broker.settimeout(0)
+        try:
+            return not self.broker.recv(1)
+        except BlockingIOError:
+            return True
+        finally:
+            self.broker.settimeout(PATIENCE_S)
 
     def unloaded(self) -> list[Returned]:
         """Take the partitions back."""

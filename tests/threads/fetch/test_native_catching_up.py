@@ -1,12 +1,18 @@
 """The pump with topic ids and epochs, and how it notices the end of the log."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.support.chunks import T0, T1, claim_of
-from tests.support.pump_bench import FIRST_WITH_LOG_START, PART_BYTES, pump_bench, slot
+from tests.support.pump_bench import (
+    CALLED,
+    FIRST_BOUNDED,
+    FIRST_WITH_LOG_START,
+    PART_BYTES,
+    new_queue,
+    offsets_of,
+    pump_bench,
+    slot,
+)
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import records
 from zkconsumer.model import Record
@@ -21,29 +27,10 @@ from zkconsumer.wire.messages.fetch import (
     FetchTopic,
 )
 
-if TYPE_CHECKING:
-    from zkconsumer.native._core import Queue
-
 pytestmark = needs_native_engine
 
 ID = bytes(range(16))
 FIRST_WITH_EPOCHS = 9
-FIRST_BOUNDED = 3
-CALLED = 0
-
-
-def new_queue(max_chunks: int = 1_000) -> "Queue":
-    """Return a queue whose chunks are taken whole."""
-    made: Queue = import_module("zkconsumer.native._core").Queue(max_chunks, tuple)
-    return made
-
-
-def offsets_of(queue: "Queue") -> list[int]:
-    """Take the next chunk, and return the offsets of its records."""
-    taken = queue.take_chunk()
-    assert taken is not None
-    fetched = taken[-1]
-    return [record.offset for record in fetched.take(len(fetched))]
 
 
 def set_of(size_bytes: int, offset: int = 0) -> bytes:
