@@ -164,23 +164,6 @@ static bool is_at_work(const zk_unpacker *unpacker) {
     return !unpacker->has_no_memory && !atomic_load(unpacker->stopping);
 }
 
-static void give_up(zk_slot *slot) {
-    zk_slot_drop_set(slot);
-    zk_buffer_drop(slot->next.bytes);
-    slot->next = (zk_set){0};
-}
-
-/* Returns whether a slot got to its end; then it needs nothing of what follows. */
-static bool ends(zk_unpacker *unpacker, zk_slot *slot) {
-    if (!zk_slot_is_at_end(slot))
-        return false;
-    give_up(slot);
-    slot->is_behind = false;
-    slot->needed_bytes = 0;
-    unpacker->has_ended = true;
-    return true;
-}
-
 /* One turn of a slot whose queue has capacity. It ends when all records it read are queued, the slot is at
  * its end, or the queue is full: otherwise each waiting slot could hold a decompressed set. */
 static void have_turn(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
@@ -189,11 +172,9 @@ static void have_turn(zk_unpacker *unpacker, zk_slot *slot, size_t free_bytes) {
         read_on(unpacker, slot, free_bytes);
     if (unpacker->has_no_memory)
         return;
-    while (slot->chunk || make_chunk(unpacker, slot)) {
-        const bool is_put = put(unpacker, slot);
-        if (ends(unpacker, slot) || !is_put || !is_at_work(unpacker))
+    while (slot->chunk || make_chunk(unpacker, slot))
+        if (!put(unpacker, slot) || zk_slot_is_at_end(slot) || !is_at_work(unpacker))
             return;
-    }
     if (!unpacker->has_no_memory)
         end_reading(unpacker, slot);
 }
@@ -208,6 +189,20 @@ static bool has_capacity(zk_unpacker *unpacker, zk_slot *slot, size_t *free_byte
     return *free_bytes > 0;
 }
 
+static void give_up(zk_slot *slot) {
+    zk_slot_drop_set(slot);
+    zk_buffer_drop(slot->next.bytes);
+    slot->next = (zk_set){0};
+}
+
+/* Ends the reading of a slot that is at its end: it needs nothing of what follows. */
+static void end_range(zk_unpacker *unpacker, zk_slot *slot) {
+    give_up(slot);
+    slot->is_behind = false;
+    slot->needed_bytes = 0;
+    unpacker->has_ended = true;
+}
+
 /* Gives each waiting slot a turn; those that had one follow those that had not. True if any had. */
 static bool pass(zk_unpacker *unpacker) {
     zk_slot *after = NULL, **end = &after; /* those that had a turn */
@@ -215,13 +210,15 @@ static bool pass(zk_unpacker *unpacker) {
     for (size_t left = unpacker->waiting; left; left--) {
         zk_slot *slot = pop_waiting(unpacker);
         size_t free_bytes = 0;
-        /* A slot may be loaded with a set although it is at its end. */
-        const bool is_over = !zk_claim_is_active(slot->claim) || zk_slot_is_at_end(slot);
-        const bool moves = !is_over && !slot->reclaim && is_at_work(unpacker) &&
-                           has_capacity(unpacker, slot, &free_bytes);
+        const bool is_active = zk_claim_is_active(slot->claim);
+        /* One may have been loaded with a set although it is at its end. */
+        const bool moves = is_active && !zk_slot_is_at_end(slot) && !slot->reclaim &&
+                           is_at_work(unpacker) && has_capacity(unpacker, slot, &free_bytes);
         if (moves)
             have_turn(unpacker, slot, free_bytes);
-        else if (is_over)
+        if (zk_slot_is_at_end(slot))
+            end_range(unpacker, slot);
+        else if (!is_active)
             give_up(slot);
         moved += moves;
         if (!slot->set.bytes) {

@@ -29,7 +29,7 @@ typedef struct {
     uint64_t turns;
     uint64_t records; /* queued since this was last read */
     bool is_slow; /* the last response took long: a larger one might not arrive in time */
-    bool has_ended; /* a slot got to its end, since the slots were loaded */
+    bool has_ended; /* the sets of a slot ended at its end, since the slots were loaded */
     bool has_no_memory;
 } zk_unpacker;
 
