@@ -37,6 +37,13 @@ static bool add_topic(zk_pump *pump, size_t topic) {
     return zk_slots_add_topic(&pump->slots, NAMES + topic, has_ids ? ZK_TOPIC_ID_BYTES : 1 + topic);
 }
 
+/* Where a range ends: most have no end. The offsets of sound sets are small. */
+static int64_t an_end(void) {
+    if (below(3))
+        return -1;
+    return below(8) ? (int64_t)below(100) : INT64_MAX;
+}
+
 static void load(world *self, state *states) {
     zk_pump *pump = self->pump;
     zk_pump_clear(pump);
@@ -53,6 +60,7 @@ static void load(world *self, state *states) {
                 abort();
         zk_slot *slot = zk_slots_add(&pump->slots, one->queue, (int32_t)at, one->claim);
         slot->fetch_offset = states[at].fetch_offset;
+        slot->until_offset = an_end();
         slot->leader_epoch = epoch_of(slot->partition);
         slot->is_behind = states[at].is_behind;
         if (states[at].set.bytes) {
