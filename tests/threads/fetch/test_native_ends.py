@@ -274,9 +274,10 @@ def test_a_slot_at_its_end_does_not_wait_for_its_queue() -> None:
         assert next_request(bench) == ({2: Asked(0, PART_BYTES)}, 100)
 
 
-def test_a_run_of_slots_at_their_ends_requests_nothing() -> None:
-    """The set that one was loaded with is dropped, though its queue is full."""
-    queue, claims = new_queue(1), [claim_of(T0), claim_of(T1)]
+@pytest.mark.parametrize("max_chunks", [1, 1_000])
+def test_a_run_of_slots_at_their_ends_requests_nothing(max_chunks: int) -> None:
+    """The set that one was loaded with is dropped, whether its queue is full or not."""
+    queue, claims = new_queue(max_chunks), [claim_of(T0), claim_of(T1)]
     for claim in claims:
         queue.adopt(claim)
     assert queue.put_set(claims[0], entries(0), 0) is None
@@ -306,6 +307,9 @@ def test_a_run_ends_as_soon_as_one_is_at_its_end_and_the_other_at_the_head() -> 
         bench.receive()
         bench.respond({0: filled(0, 1, 2), 1: entries(0)})
         over, at_head = ended(bench)
+        bench.load([queue], [tail(is_behind=False)], ends_at_head=True)
+        bench.start()
+        assert bench.asked() == {1: 0}, "what is loaded later is another run's"
     assert (over.fetch_offset, is_over(over)) == (3, True)
     assert (at_head.fetch_offset, at_head.is_behind) == (1, False)
 
@@ -558,6 +562,19 @@ def test_an_early_request_needs_capacity_for_what_it_names(until: int) -> None:
             assert bench.asked() == {0: COUNT, 1: COUNT}
         else:
             assert asked_sizes(bench) == dict.fromkeys((0, 1), Asked(COUNT, size_for(16)))
+
+
+def test_a_set_that_reaches_the_end_needs_capacity_for_nothing_else() -> None:
+    """Of two partitions one goes on, and a part of it fits into the queue."""
+    queue = new_queue(1)
+    queue.set_share(2 * (2 * COUNT * 1024 + PART))
+    with pump_bench() as bench:
+        bench.load([queue], [range_of(COUNT), tail()], part_bytes=PART)
+        bench.start()
+        bench.receive()
+        full = sized(*range(COUNT))
+        bench.respond({0: full, 1: full}, log_end=LOG_END)
+        assert asked_sizes(bench) == {1: Asked(COUNT, PART)}
 
 
 # --- damage --------------------------------------------------------------------------------------
