@@ -114,6 +114,20 @@ PLANTS = (
     Plant("run.c", "        if (!items)\n            return false;\n", ""),
     Plant("queue.c", "    if (!front) {\n        zk_queue_leave(queue);", "    if (!front) {"),
     Plant("exchange.c", "space->size[0]}, {", "space->size[0] + 64}, {"),
+    Plant("unpack.c", "return slot->until_offset >= 0 && cut", "return slot->topic && cut"),
+    Plant("unpack.c", "if (ends(unpacker, slot) || !is_put", "if (!is_put || ends(unpacker, slot)"),
+    Plant("slots.c", "(last->bytes && zk_slot_ends_by", "(!last && zk_slot_ends_by"),
+    Plant("slots.c", "if (slot->outlet->first == slot)", "if (!slot->outlet->queue)"),
+    Plant("fetch_plan.c", "    set->bytes->used = set->headers.position;\n", ""),
+    Plant("fetch_plan.c", "if (!zk_slot_ends_by(slot, set->headers.low))", "if (slot)"),
+    Plant(
+        "fetch_plan.c", "slot->is_passed_over && slot->until", "slot->is_passed_over || slot->until"
+    ),
+    Plant(
+        "fetch_plan.c",
+        "return size > needed ? size : needed",
+        "return needed < part ? size : needed",
+    ),
 )
 
 

@@ -56,6 +56,7 @@ static bool exchange_once(world *self, bool early) {
                             : zk_plan_request(&pump->plan, &pump->slots, &pump->request, &pump->head);
     if (!asks)
         return !pump->request.has_failed;
+    check_requests(self);
     zk_response_begin(&pump->response, &pump->slots, pump->head.version, 7, MAX_ANSWER_BYTES);
     if (early)
         zk_unpacker_run(&pump->unpacker);

@@ -85,11 +85,11 @@ static bytes a_set(int version, bool is_sound) {
     return set;
 }
 
-static uint8_t *put_part_head(uint8_t *to, int version, const part *part) {
-    const bool is_error = below(40) == 0;
+static uint8_t *put_part_head(uint8_t *to, int version, const part *part, bool is_error,
+                              int64_t high_watermark) {
     to = put_number(to, (uint32_t)part->partition, 4);
     to = put_number(to, is_error ? 6 : 0, 2);
-    to = put_number(to, below(8) ? INT64_MAX : below(100), 8); /* the high watermark */
+    to = put_number(to, (uint64_t)high_watermark, 8);
     if (version >= ZK_FETCH_TRANSACTIONS)
         to = put_number(to, below(100), 8); /* the last stable offset */
     if (version >= ZK_FETCH_LOG_START)
@@ -110,7 +110,9 @@ static uint8_t *put_part(uint8_t *to, int version, const part *part, bool is_sou
     *may_be_large &= !is_large;
     const size_t more = is_large ? LARGE_SET_BYTES - size : 0;
     const bool is_null = size + more == 0 && below(2);
-    to = put_part_head(to, version, part);
+    const bool is_error = below(40) == 0;
+    const int64_t high_watermark = below(8) ? INT64_MAX : (int64_t)below(100);
+    to = put_part_head(to, version, part, is_error, high_watermark);
     to = put_length(to, version, is_null ? -1 : (int64_t)(size + more));
     memcpy(to, set.data + start, size);
     memset(to + size, 0, more);
@@ -131,14 +133,18 @@ static size_t of_one_topic(const part *parts, size_t count) {
     return here;
 }
 
+static uint8_t *put_topic_head(uint8_t *to, int version, const part *part, size_t count) {
+    if (version < ZK_FETCH_FLEXIBLE)
+        to = put_number(to, part->topic_bytes, 2);
+    else if (version < ZK_FETCH_TOPIC_IDS)
+        to = put_length(to, version, (int64_t)part->topic_bytes);
+    memcpy(to, part->topic, part->topic_bytes);
+    return put_length(to + part->topic_bytes, version, (int64_t)count);
+}
+
 static uint8_t *put_topic(uint8_t *to, int version, const part *parts, size_t count, bool is_sound,
                           bool *may_be_large) {
-    if (version < ZK_FETCH_FLEXIBLE)
-        to = put_number(to, parts->topic_bytes, 2);
-    else if (version < ZK_FETCH_TOPIC_IDS)
-        to = put_length(to, version, (int64_t)parts->topic_bytes);
-    memcpy(to, parts->topic, parts->topic_bytes);
-    to = put_length(to + parts->topic_bytes, version, (int64_t)count);
+    to = put_topic_head(to, version, parts, count);
     for (const part *part = parts; part < parts + count; part++)
         to = put_part(to, version, part, is_sound, may_be_large);
     return put_tags(to, version);
@@ -171,6 +177,21 @@ bytes make_response(int version, int32_t correlation_id, const part *parts, size
         at += here;
     }
     to = put_tags(to, version);
+    made.size = (size_t)(to - made.data);
+    put_number(made.data, made.size - 4, 4);
+    return made;
+}
+
+bytes make_response_of(int version, int32_t correlation_id, const part *part, bytes set,
+                       int64_t high_watermark) {
+    bytes made = new_bytes(2 * PART_BYTES + part->topic_bytes + set.size);
+    uint8_t *to = put_head(made.data + 4, version, correlation_id, true);
+    to = put_topic_head(put_length(to, version, 1), version, part, 1);
+    to = put_part_head(to, version, part, false, high_watermark);
+    to = put_length(to, version, (int64_t)set.size);
+    memcpy(to, set.data, set.size);
+    to = put_tags(to + set.size, version);
+    to = put_tags(put_tags(to, version), version);
     made.size = (size_t)(to - made.data);
     put_number(made.data, made.size - 4, 4);
     return made;

@@ -19,6 +19,10 @@ typedef struct {
 bytes make_response(int version, int32_t correlation_id, const part *parts, size_t count,
                     bool is_sound);
 
+/* The same for one part, with this very set. */
+bytes make_response_of(int version, int32_t correlation_id, const part *part, bytes set,
+                       int64_t high_watermark);
+
 /* Flips some bits of it, mostly near its beginning. */
 void damage_frame(bytes frame);
 

@@ -22,6 +22,7 @@
 #include "order.h"
 #include "polled.h"
 #include "queues.h"
+#include "ranges.h"
 #include "sets.h"
 #include "shortage.h"
 #include "sockets.h"
@@ -202,6 +203,8 @@ int main(int count, char **words) {
         for (int batch = 0; batch < 10; batch++)
             answer_some();
         run_over_sockets();
+        for (int batch = 0; batch < 4; batch++)
+            read_a_range();
     }
     printf("%llu sets, %llu messages read, %llu sets refused (%llx)\n", (unsigned long long)rounds,
            (unsigned long long)messages, (unsigned long long)refusals, (unsigned long long)touched);
@@ -211,6 +214,9 @@ int main(int count, char **words) {
     printf("%llu responses, %llu chunks, %llu connections, %llu requests over them\n",
            (unsigned long long)answers_taken, (unsigned long long)chunks_taken,
            (unsigned long long)connections, (unsigned long long)requests_received);
+    printf("%llu ranges, %llu records of them, %llu requests for them, %llu returned to Python\n",
+           (unsigned long long)ranges_read, (unsigned long long)range_records,
+           (unsigned long long)range_requests, (unsigned long long)range_reclaims);
     printf("%llu rows of columns, %llu columns refused, %llu allocations failed\n",
            (unsigned long long)rows_filled, (unsigned long long)columns_refused,
            (unsigned long long)failed_allocations());

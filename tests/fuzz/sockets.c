@@ -32,7 +32,7 @@ typedef struct {
     pthread_t thread;
 } broker;
 
-static bool receive_all(int socket, uint8_t *to, size_t size) {
+bool receive_all(int socket, uint8_t *to, size_t size) {
     for (size_t at = 0; at < size;) {
         const ssize_t count = recv(socket, to + at, size - at, 0);
         if (count <= 0)
@@ -99,8 +99,7 @@ static void skip_head(reading *self) {
     skip_number(self, ZK_FETCH_SESSIONS, 4, UINT32_MAX);
 }
 
-/* The request's parts, which point into it. */
-static size_t parse(const uint8_t *request, size_t size, part *parts) {
+size_t parse_request(const uint8_t *request, size_t size, part *parts) {
     reading self = {request, (int)number(request + 2, 2)};
     size_t count = 0;
     skip_head(&self);
@@ -141,7 +140,7 @@ static bool send_pieces(int socket, bytes frame) {
 
 static bool respond(broker *self, const uint8_t *request, size_t size) {
     part parts[MOST_SLOTS];
-    const size_t count = parse(request, size, parts);
+    const size_t count = parse_request(request, size, parts);
     if (below(20) == 0)
         return false;
     if (below(30) == 0) /* until the pump gives up, or is stopped */

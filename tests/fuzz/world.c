@@ -4,7 +4,7 @@
 
 #include "sets.h"
 
-uint64_t chunks_taken;
+uint64_t chunks_taken, ends_requested;
 
 /* Reads all of a chunk. Where nothing is damaged, its offsets are between the two. */
 static void read_chunk(const zk_runs *runs, bool is_sound, int64_t from, int64_t to) {
@@ -37,13 +37,6 @@ static bool add_topic(zk_pump *pump, size_t topic) {
     return zk_slots_add_topic(&pump->slots, NAMES + topic, has_ids ? ZK_TOPIC_ID_BYTES : 1 + topic);
 }
 
-/* Where a range ends: most have no end. The offsets of sound sets are small. */
-static int64_t an_end(void) {
-    if (below(3))
-        return -1;
-    return below(8) ? (int64_t)below(100) : INT64_MAX;
-}
-
 static void load(world *self, state *states) {
     zk_pump *pump = self->pump;
     zk_pump_clear(pump);
@@ -60,9 +53,9 @@ static void load(world *self, state *states) {
                 abort();
         zk_slot *slot = zk_slots_add(&pump->slots, one->queue, (int32_t)at, one->claim);
         slot->fetch_offset = states[at].fetch_offset;
-        slot->until_offset = an_end();
         slot->leader_epoch = epoch_of(slot->partition);
         slot->is_behind = states[at].is_behind;
+        slot->until_offset = one->until;
         if (states[at].set.bytes) {
             zk_pump_load_set(pump, slot, states[at].set.bytes, states[at].at, states[at].set.offset,
                          states[at].set.requested_bytes);
@@ -137,6 +130,19 @@ bool take_chunk(world *self, zk_queue *queue) {
     return kind == ZK_HEAD_CHUNK;
 }
 
+void check_requests(const world *self) {
+    const zk_fetch_plan *plan = &self->pump->plan;
+    const size_t grown = self->pump->unpacker.limits.grown_bytes;
+    const size_t most = grown > plan->part_bytes ? grown : plan->part_bytes;
+    for (size_t at = 0; at < self->partition_count; at++) {
+        const zk_slot *slot = self->pump->slots.slots + at;
+        if (slot->is_requested && (zk_slot_ends_by(slot, slot->requested_offset) ||
+                                   !slot->requested_bytes || slot->requested_bytes > most))
+            abort();
+        ends_requested += slot->is_requested && slot->until_offset >= 0;
+    }
+}
+
 void check_end(world *self) {
     for (size_t at = 0; at < self->queue_count; at++)
         while (take_chunk(self, self->queues[at]))
@@ -146,6 +152,22 @@ void check_end(world *self) {
         if (zk_claim_is_active(one->claim) &&
             one->expected != self->pump->slots.slots[at].fetch_offset)
             abort(); /* another reader would not go on where the queue ends */
+    }
+}
+
+/* None, among what the sets hold, at an edge of it, or anywhere. */
+static int64_t some_end(int64_t from) {
+    static const int64_t ODD[] = {0, 1, INT64_MAX - 1, INT64_MAX};
+    switch (below(6)) {
+    case 0:
+        return from + (int64_t)below(4);
+    case 1:
+        return ODD[below(4)];
+    case 2:
+    case 3:
+        return (int64_t)below(300);
+    default:
+        return -1;
     }
 }
 
@@ -181,6 +203,7 @@ void begin_world(world *self) {
                                            .topic = at * self->topic_count / self->partition_count,
                                            .queue = below(self->queue_count)};
         self->partitions[at].expected = states[at].fetch_offset = (int64_t)below(30);
+        self->partitions[at].until = some_end(states[at].fetch_offset);
     }
     self->topic_count = self->partitions[self->partition_count - 1].topic + 1;
     load(self, states);

@@ -10,6 +10,7 @@ typedef struct {
     zk_claim *claim;
     size_t topic, queue;
     int64_t expected; /* where the next chunk out of the queue must begin */
+    int64_t until;    /* where its range ends; -1: it has no end */
 } partition;
 
 typedef struct {
@@ -31,13 +32,16 @@ void lend_again(world *self);
  * to the offset; anything else aborts. */
 bool take_chunk(world *self, zk_queue *queue);
 
+/* Looks at what is requested: nothing from an end on, and no more than of a partition without one. */
+void check_requests(const world *self);
+
 /* Empties the queues. Where they end, the slots must begin. */
 void check_end(world *self);
 
 /* The leader's epoch that is sent with a partition; of the first one none is. */
 static inline int32_t epoch_of(int32_t partition) { return partition - 1; }
 
-/* How many chunks came out so far. */
-extern uint64_t chunks_taken;
+/* How many chunks came out so far, and how often a partition with an end was requested. */
+extern uint64_t chunks_taken, ends_requested;
 
 #endif

@@ -40,6 +40,7 @@ from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 REPORT_MS = 1_000
 """Maximum interval between reports, ms; each may cover several responses."""
 _MOST_BYTES = 1 << 62
+_MOST_OFFSET = (1 << 63) - 1
 
 Slot = tuple[int, int, _core.Progress, int, int, int, tuple[object, ...] | None, int, bool, int]
 """Arguments of one partition, see ``_core.Pump.load``."""
@@ -74,7 +75,7 @@ def slot_of(
         else (packed.data, packed.at_byte, packed.fetch_offset, packed.requested_bytes),
         leader_epoch,
         state.is_behind,
-        NO_OFFSET if state.until_offset is None else state.until_offset,
+        NO_OFFSET if state.until_offset is None else min(state.until_offset, _MOST_OFFSET),
     )
 
 

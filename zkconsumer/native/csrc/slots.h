@@ -8,7 +8,7 @@
  * dropped and read again, and those below `fetch_offset` are skipped.
  *
  * A slot that reads a range has an end. It is at its end once `fetch_offset` is: then nothing is requested,
- * kept or judged of what follows. Its last chunk may exceed the end.
+ * kept or judged of what follows. What was queued in the same turn may lie behind the end.
  *
  * Plain data, touched by the one thread that runs the pump. */
 #ifndef ZK_SLOTS_H

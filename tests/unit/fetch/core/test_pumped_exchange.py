@@ -7,11 +7,18 @@ import pytest
 
 from tests.support.engines import IS_BUILT, needs_native
 from zkconsumer.errors import ConnectionLost
+from zkconsumer.fetch.core.partition_state import PartitionState
+from zkconsumer.model import TopicPartition
 from zkconsumer.net.hedging import HedgePace
 from zkconsumer.net.in_flight import Received
 
 if IS_BUILT:
-    from zkconsumer.fetch.core.pumped_exchange import DelegatedRequest, PumpedExchange, PumpEnd
+    from zkconsumer.fetch.core.pumped_exchange import (
+        DelegatedRequest,
+        PumpedExchange,
+        PumpEnd,
+        slot_of,
+    )
     from zkconsumer.native import _core
 
 pytestmark = needs_native
@@ -68,3 +75,12 @@ def test_responses_reset_the_hedging_delay() -> None:
     assert pace.hedge_delay_ms == 4 * first_ms
     PumpedExchange._run_until_called(cast("Any", pumped), cast("Any", None))
     assert (pace.hedge_delay_ms, ends) == (first_ms, [])
+
+
+@needs_native
+@pytest.mark.parametrize(("until", "told"), [(None, -1), (7, 7), (1 << 63, (1 << 63) - 1)])
+def test_a_slot_ends_where_its_range_does(until: int | None, told: int) -> None:
+    """If that is an offset which can be: no log reaches further."""
+    state = PartitionState(TopicPartition("t", 0))
+    state.until_offset = until
+    assert slot_of(state, 0, _core.Progress(), 0)[-1] == told
