@@ -20,6 +20,7 @@ from zkconsumer.fetch.core.delegated import DelegatedFetch, Returned
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
+from zkconsumer.fetch.core.pumped_connection import PumpedConnection
 from zkconsumer.fetch.range_parts import RangePart
 from zkconsumer.fetch.range_pump import RangePump
 from zkconsumer.fetch.range_reader import _RangeReading
@@ -55,10 +56,11 @@ def test_damage_ends_a_range_as_without_a_pump(seed: int, version: int) -> None:
     assert whats[0] == whats[1]
 
 
-def test_an_interrupt_while_a_chunk_is_taken_kills_no_thread() -> None:
-    """The thread that takes its partition back finds a chunk missing, which nobody needs now."""
-    for seed in range(60):
-        run_world(seed, VERSIONS[seed % len(VERSIONS)], strict=True)
+def test_runs_that_end_at_once_keep_no_range_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the reason: here the call for a hedged request, which is never forgotten."""
+    monkeypatch.setattr(PumpedConnection, "clear_call", lambda _: None)
+    worlds = [run_world(seed, VERSIONS[seed % len(VERSIONS)]) for seed in range(40)]
+    assert sum(world.second_responses for world in worlds) >= 10
 
 
 def test_worlds_pump_often() -> None:
@@ -161,11 +163,11 @@ def _a_stopped_run_keeps_its_connection(patch: pytest.MonkeyPatch) -> None:
 def _the_reader_does_not_wait_for_the_end_of_a_run(patch: pytest.MonkeyPatch) -> None:
     """Both fetch over one connection."""
 
-    def joined(self: RangePump) -> bool:
+    def take_end(self: RangePump) -> bool:
         self.is_running = False
         return True
 
-    patch.setattr(RangePump, "joined", joined)
+    patch.setattr(RangePump, "take_end", take_end)
 
 
 def _what_a_run_met_is_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ SETTINGS = CoreFetchSettings(max_bytes=100_000, max_partition_bytes=1_000)
 
 
 def make_fetch(requested: PartitionRequest, queue_bytes: int) -> DelegatedFetch:
-    """Make what is shared with the loop; see ``delegation.Make``."""
+    """Make what is shared with the loop; see ``broker_delegation.Make``."""
     return DelegatedFetch(requested, ModelClaim(), ModelQueue(queue_bytes, lambda: None))
 
 

@@ -550,7 +550,7 @@ def model_pump(
     clock: Clock,
     wake: Callable[[], None],
 ) -> PumpedConnection:
-    """Make the pump of a connection, as ``engine.MakePump`` does."""
+    """Make the pump of a connection, as ``pump_maker.MakePump`` does."""
     del clock
 
     def make(requested: PartitionRequest, queue_bytes: int) -> DelegatedFetch:

@@ -26,7 +26,8 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed, DataLost, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch import range_connection, range_pump, range_reader, ranges
-from zkconsumer.fetch.core.pumped_connection import MakePump, PumpedConnection
+from zkconsumer.fetch.core.pump_maker import MakePump
+from zkconsumer.fetch.core.pumped_connection import PumpedConnection
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_pump import RangePump
@@ -68,8 +69,6 @@ class RangeWorld:
         version: the version of Fetch that all brokers support.
         pumps: whether there is a pump.
         damaged: whether an entry of the log is damaged for ever, and nothing else is done to it.
-        strict: whether no thread may die, even if the reader's was interrupted while it took a
-            chunk.
 
     Attributes:
         seen: the records that came.
@@ -90,7 +89,6 @@ class RangeWorld:
         version: int,
         pumps: bool = True,
         damaged: bool = False,
-        strict: bool = False,
     ) -> None:
         self.chance = random.Random(seed)
         self.version = version
@@ -98,8 +96,6 @@ class RangeWorld:
         self.trouble = 0.03
         self.pumps = pumps
         self.is_damaged = damaged
-        self.strict = strict
-        self._has_lost_chunk = False
         self.clock = ManualClock()
         self.fetches = self.delegations = self.pumped_responses = self.pumped_chunks = 0
         self.second_responses = self.interrupts = self.closes = self.switches = 0
@@ -273,11 +269,7 @@ class RangeWorld:
 
     def on_taken(self) -> None:
         """Let a signal handler raise while the reader takes a chunk out of a queue."""
-        try:
-            self.maybe_interrupt()
-        except Interrupted:
-            self._has_lost_chunk = True
-            raise
+        self.maybe_interrupt()
 
     def maybe_interrupt(self) -> None:
         """Let a signal handler raise, which runs in the reader's thread."""
@@ -394,7 +386,6 @@ class RangeWorld:
             make_pump=cast("MakePump", self.make_pump) if self.pumps else lambda *_: None,
         )
         reading = reader.read(offset_range(self.at, self.until))
-        self._has_lost_chunk = False
         try:
             for part in reading:
                 self._judge(part)
@@ -461,9 +452,9 @@ class RangeWorld:
         self.threads.clear()
 
     def _check_threads(self) -> None:
-        """Check that none died; those of readings that were interrupted may, unless ``strict``."""
+        """Check that none died."""
         errors = [thread.error for thread in self.threads if thread.error is not None]
-        assert not errors or (self._has_lost_chunk and not self.strict), errors
+        assert not errors, errors
 
     def _check_end(self) -> None:
         gone = {offset for start, stop in self.losses for offset in range(start, stop)}

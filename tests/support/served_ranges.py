@@ -14,7 +14,7 @@ from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.offset_times import EARLIEST, TimedOffset
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.core.pumped_connection import MakePump
+from zkconsumer.fetch.core.pump_maker import MakePump
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import OffsetRange, TopicPartition

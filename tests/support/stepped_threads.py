@@ -79,7 +79,7 @@ class SteppedThread:
 
 
 class SteppedScope:
-    """A ``ThreadScope`` of stepped threads; ``joins`` are turns until they end.
+    """A ``ThreadScope`` of stepped threads; joining one gives it turns until it ends.
 
     Args:
         name: see ``ThreadScope``.
@@ -111,7 +111,3 @@ class SteppedScope:
                 thread.turn()
             assert thread.is_over, "the thread does not end though it was stopped"
         return []
-
-    def first_error(self) -> BaseException | None:
-        """See ``ThreadScope``."""
-        return next((thread.error for thread in self._mine if thread.error is not None), None)

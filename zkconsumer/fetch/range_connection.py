@@ -4,7 +4,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.errors import ConnectionLost, ZkConsumerError
 from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
-from zkconsumer.fetch.core.pumped_connection import MakePump
+from zkconsumer.fetch.core.pump_maker import MakePump
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.range_pump import RangePump
@@ -14,7 +14,9 @@ from zkconsumer.scope import WakeEvent
 
 
 class RangeConnection:
-    """Connect to the broker that a range is fetched from. Thread: its reader's.
+    """Connect to the broker that a range is fetched from.
+
+    Thread: its reader's; the thread of a run dials a second connection for a hedged request.
 
     Args:
         pool: the connections.
@@ -136,7 +138,7 @@ class RangeConnection:
             # The thread of a pump dialled for longer than its reader waited for it.
             connection.close()
             self._give_back()
-            raise ConnectionLost(f"{broker}: its range is not read any more")
+            raise ConnectionLost(f"{broker}: {self._name} is not read any more")
         return connection
 
     def _pump_of(self, line: FetchConnection) -> RangePump | None:

@@ -4,7 +4,7 @@ import logging
 import os
 from typing import Final
 
-from zkconsumer.errors import ZkConsumerError, without_frames
+from zkconsumer.errors import ConsumerForked, ZkConsumerError, without_frames
 from zkconsumer.fetch.core.broker_delegation import BrokerDelegation
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.pumped_connection import PumpedConnection
@@ -28,7 +28,7 @@ class RangePump:
         name: the name of the thread.
 
     Attributes:
-        is_running: whether a run has begun, and the reader has not called ``joined`` after it.
+        is_running: whether a run has begun whose end ``take_end`` has not returned.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RangePump:
         """Begin a run if the partition is far behind; return whether one has begun."""
         if self._has_no_thread:
             return False
-        self._pumped.clear_call()  # a hedged request calls the run that it belongs to
+        self._pumped.clear_call()  # a call for a former run's hedged request must not end this one
         delegation = self._pumped.begin()
         if delegation is None:
             return False
@@ -65,16 +65,16 @@ class RangePump:
         """Wait for a chunk, or for the end of the run; return now and then without either.
 
         Raises:
-            ZkConsumerError: this is a forked child, which has no such thread.
+            ConsumerForked: this is a forked child, which has no such thread.
         """
         if os.getpid() != self._process_id:
-            raise ZkConsumerError(
-                f"{self._scope.name}: its parent process reads it; read it anew in a forked child"
+            raise ConsumerForked(
+                f"{self._scope.name}: its parent process reads it; start a reading in the child"
             )
         self._wakeup.wait(NAP_MS)
 
-    def joined(self) -> bool:
-        """Return whether the run is over; then the connection is the reader's.
+    def take_end(self) -> bool:
+        """Return whether the run is over; once True, the connection is the reader's.
 
         Raises:
             ZkConsumerError: the thread died of an error of this program, or without memory.
@@ -83,7 +83,9 @@ class RangePump:
             return False
         self.is_running = False
         if self._death is not None:
-            raise ZkConsumerError(f"the fetching thread died: {self._death!r}") from self._death
+            raise ZkConsumerError(
+                f"{self._scope.name}: the fetching thread died: {self._death!r}; read it again"
+            ) from self._death
         return True
 
     def stop(self) -> None:
@@ -124,7 +126,7 @@ class RangePump:
             self._line.stop()  # a response may be outstanding
             raise
         finally:
-            # Before the end, after which this may be the pump of another run.
+            # Before the end is seen: after that the pump may be in another run.
             if self._is_closed:
                 self._pumped.close()
             self._has_ended = True

@@ -2,8 +2,8 @@
 
 For Spark's tasks and ``replay``. The caller drives the core of polled fetching a step at a time.
 The next request is sent before the last response is handed out, so that the broker works while
-the caller does. Of a range that takes several of the largest requests the pump fetches ahead, in a
-thread that ends with it (0122).
+the caller does. While a largest request would not reach the end of a range, the pump fetches ahead,
+in a thread that ends with its run (0122).
 
 Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``KafkaDataConsumer``.
 """
@@ -35,7 +35,7 @@ from zkconsumer.fetch.core.fetch_connection import NO_WAIT
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
-from zkconsumer.fetch.core.pumped_connection import MakePump, pump_maker
+from zkconsumer.fetch.core.pump_maker import MakePump, pump_maker
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.range_connection import RangeConnection
@@ -56,7 +56,9 @@ _Yielded = Iterator[RangePart | LostRange]
 
 
 class RangeReader:
-    """Read ranges of offsets. Thread: one per range; several ranges may be read at once.
+    """Read ranges of offsets. Thread: any; each range is read by one caller at a time.
+
+    Several ranges may be read at once. While much of a range is left, another thread fetches it.
 
     Example::
 
@@ -111,6 +113,8 @@ class RangeReader:
             MessageTooLarge: an entry is larger than the largest fetch allowed.
             AuthenticationFailed: broker and client don't authenticate each other.
             UnsupportedVersion: a broker shares no protocol version with the client.
+            ConsumerForked: a forked child continues a reading of its parent.
+            ZkConsumerError: the fetching thread died, of a fault of ours or without memory.
         """
         reading = _RangeReading(wanted, self, leader)
         with contextlib.closing(reading):
@@ -122,10 +126,10 @@ class RangeReader:
 
 
 class _Marks(NamedTuple):
-    """Hold what shows after an exchange what the broker responded.
+    """Hold a partition's state before an exchange, to see afterwards what the broker responded.
 
     Attributes:
-        source: the broker.
+        source: the broker; None: none is known.
         responses: the number of responses before it.
         suspect_offset: see ``PartitionState``.
     """
@@ -264,7 +268,7 @@ class _RangeReading:
         """Take a chunk that the pump fetched, wait for one, or continue after the pump's end."""
         if self._shared.change(lambda states, _: self._receives(states)):
             self._line.on_response()
-        elif pump.joined():
+        elif pump.take_end():
             self._responses_after_run = self._state.responses
             yield from self._after_exchange(self._before_run)
         elif self._line.is_stopped:
@@ -277,7 +281,7 @@ class _RangeReading:
         """Take what the pump fetched, if nothing waits; return whether something does."""
         state = self._state
         if not state.waiting:
-            enough_bytes = self._reader.settings.received_bytes
+            enough_bytes = self._reader.settings.taken_bytes
             try:
                 state.receive(has_epochs=states.settings.epochs, enough_bytes=enough_bytes)
             except BaseException:
@@ -323,7 +327,7 @@ class _RangeReading:
             yield from self._after_nothing()
 
     def _deliver(self) -> Iterator[RangePart]:
-        """Send the request for the next records, then hand out those that wait."""
+        """Have the next records fetched, then hand out those that wait."""
         before = self._offset
         chunk = self._state.waiting[0]
         if chunk.has_wire_bytes:

@@ -55,8 +55,8 @@ class RangeSettings:
         return max(1, self.part_bytes // _PURE_EXPANSION)
 
     @property
-    def received_bytes(self) -> int:
-        """Approximate size of what is taken from a pump at a time: no more than one response."""
+    def taken_bytes(self) -> int:
+        """Approximate size of what is taken from a pump's queue at a time, bytes: a response."""
         return min(self.fetch_bytes, self.part_bytes)
 
     def of_core(self) -> CoreFetchSettings:

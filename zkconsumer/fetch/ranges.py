@@ -15,6 +15,8 @@ from zkconsumer.records.transactions import IsolationLevel
 
 _MOST_BYTES = 2**31 - 1
 _LEAST_BYTES = 64 * 1024
+_MARGIN = 1.25
+"""Factor on the expected bytes of what is left: entries differ in size."""
 _FIRST_GUESS_BYTES = 1024
 """Assumed bytes per offset in the log, until a record of the range has been seen."""
 
@@ -42,7 +44,9 @@ class RangeBounds:
         left = self._wanted.until_offset - offset
         if left <= 0:
             return 0
-        expected_bytes = int(min(left * self._bytes_per_offset * 1.25, _MOST_BYTES)) + _LEAST_BYTES
+        expected_bytes = (
+            int(min(left * self._bytes_per_offset * _MARGIN, _MOST_BYTES)) + _LEAST_BYTES
+        )
         return min(self._settings.fetch_bytes, expected_bytes)
 
     def takes_large(self) -> bool:

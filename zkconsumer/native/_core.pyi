@@ -677,7 +677,7 @@ class Pump:
         """Take the partitions back, in the order of ``load``.
 
         Returns:
-            For each what ``fetch.delegation.Returned`` holds.
+            For each what ``fetch.core.delegated.Returned`` holds.
         """
     def run(
         self,

@@ -39,7 +39,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DataLost, PartitionFailed
 from zkconsumer.fetch.core.completed import BufferedChunk
 from zkconsumer.fetch.core.delegated import DelegatedFetch
-from zkconsumer.fetch.core.pumped_connection import MakePump
+from zkconsumer.fetch.core.pump_maker import MakePump
 from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_pump import RangePump
 from zkconsumer.model import OffsetRange, Record

@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 import pytest
 
 from tests.support.interrupting import Interrupted, interrupt
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.errors import ConsumerForked, ZkConsumerError
 from zkconsumer.fetch import range_pump
 from zkconsumer.fetch.core.broker_delegation import BrokerDelegation
 from zkconsumer.fetch.range_pump import RangePump
@@ -133,10 +133,10 @@ def test_a_run_lasts_until_the_reader_has_noticed_its_end(bench: Bench) -> None:
     for _ in range(2):
         assert bench.pump.start()
         assert bench.pump.is_running
-        assert not bench.pump.joined()
+        assert not bench.pump.take_end()
         bench.scope.run()
         assert bench.pump.is_running
-        assert bench.pump.joined()
+        assert bench.pump.take_end()
         assert not bench.pump.is_running
     assert bench.calls == ["clear_call", "begin", "run", "notify"] * 2
 
@@ -224,7 +224,7 @@ def test_a_thread_that_died_is_an_error_of_the_reading(bench: Bench) -> None:
     assert bench.pump.start()
     bench.scope.run()
     with pytest.raises(ZkConsumerError, match="a fault of ours"):
-        bench.pump.joined()
+        bench.pump.take_end()
     assert not bench.pump.is_running
 
 
@@ -236,7 +236,7 @@ def test_a_thread_that_dies_is_no_end_without_an_error(bench: Bench) -> None:
 
     def look() -> None:
         with pytest.raises(ZkConsumerError, match="a fault of ours"):
-            seen.append(bench.pump.joined())
+            seen.append(bench.pump.take_end())
 
     bench.on_notify = look
     bench.scope.run()
@@ -250,7 +250,7 @@ def test_the_last_step_of_a_run_does_not_free_the_pump_of_the_next(bench: Bench)
 
     def go_on() -> None:
         bench.on_notify = lambda: None
-        assert bench.pump.joined()
+        assert bench.pump.take_end()
         assert bench.pump.start()
         bench.scope.ends_in_time = False
         bench.pump.close(is_done=False)
@@ -267,3 +267,15 @@ def test_a_signal_handler_that_raises_while_a_run_ends_does_not_leave_it(bench: 
     with pytest.raises(Interrupted):
         bench.pump.close(is_done=True)
     assert bench.calls[3:] == ["stop", "stop"]
+
+
+def test_a_forked_child_leaves_everything_to_its_parent(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its copies are of a thread that it does not have, and of the parent's connection."""
+    assert bench.pump.start()
+    monkeypatch.setattr("zkconsumer.fetch.range_pump.os.getpid", lambda: -1)
+    with pytest.raises(ConsumerForked, match="range t-0: its parent process reads it"):
+        bench.pump.wait()
+    bench.pump.close(is_done=False)
+    assert bench.calls == ["clear_call", "begin"]

@@ -232,7 +232,7 @@ def _is_supported(states: PartitionStates, state: PartitionState, version: int) 
     return (
         state.source == state.leader
         and state.topic_partition not in states.fresh
-        and (_is_large(states, state) if state.bounds else _is_checked(state, version))
+        and (_is_far_from_end(states, state) if state.bounds else _is_checked(state, version))
         and not state.failures
         and not state.doubts
         and state.suspect_offset is None
@@ -247,10 +247,10 @@ def _is_checked(state: PartitionState, version: int) -> bool:
     return version < _FIRST_LAST_EPOCH or state.named_epoch != NO_EPOCH
 
 
-def _is_large(states: PartitionStates, state: PartitionState) -> bool:
+def _is_far_from_end(states: PartitionStates, state: PartitionState) -> bool:
     """Return whether a partition has an end, and a largest request would not reach it.
 
-    That its log went back does not end a range: see ``RangeReader``.
+    Its epochs need no check: a log that was truncated does not end a range (0122).
     """
     bounds, fetched = state.bounds, state.fetched
     assert bounds is not None
@@ -265,7 +265,7 @@ def _sizes(
     """Return the sizes of requests and queues; None if there is too little memory for these.
 
     The queues of a broker's partitions and the records that wait, also those of paused partitions,
-    fit into ``max_bytes`` together. No queue holds more than is unpacked at a time without one.
+    fit into ``max_bytes`` together. No queue holds more than Python unpacks at a time.
     """
     settings, broker = states.settings, ready[0].source
     assert broker is not None

@@ -1,4 +1,4 @@
-"""The pump of a polled connection: queues in C, and what it fetched as numbers of its reader."""
+"""Make the pump of a connection for polls and ranges, and count what it fetched."""
 
 from collections.abc import Callable
 from typing import cast
@@ -89,7 +89,7 @@ def make_pump(
     clock: Clock,
     wake: Callable[[], None],
 ) -> PumpedConnection:
-    """Make the pump of a connection; see ``MakePump``."""
+    """Make the pump of a connection; see ``pump_maker.MakePump``."""
 
     def make(requested: PartitionRequest, queue_bytes: int) -> DelegatedFetch:
         queue = _core.Queue(_MOST_CHUNKS, None, wake)

@@ -111,7 +111,7 @@ class PartitionState:
         policy: the reset policy while RESETTING.
         trouble: the error while STUCK.
         bounds: how much to fetch; None: all there is, in the usual size.
-        until_offset: offset at which a range ends; None: there is no end.
+        until_offset: the end of a range, exclusive; None: there is no end.
         is_paused: whether the caller paused it.
         leader: its leader; None: none is known.
         leader_epoch: the leader's epoch; -1 if not known.
@@ -281,7 +281,7 @@ class PartitionState:
     def receive(self, *, has_epochs: bool, enough_bytes: int = 1) -> None:
         """Buffer the next chunk that a native loop fetched.
 
-        An interrupt leaves the partition to be fetched again, see ``collecting.put_back``.
+        An interrupt may lose a chunk: the caller must then have the partition fetched again.
 
         Args:
             has_epochs: see ``DelegatedFetch.take``.

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
-from zkconsumer.clock import Clock
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.core.broker_delegation import (
     BrokerDelegation,
@@ -19,10 +18,8 @@ from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.hedged_exchange import SecondResponse
 from zkconsumer.fetch.core.incremental import without_session
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.wire.absent import NO_TOPIC_ID
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 
@@ -63,7 +60,10 @@ class Pumped(Protocol):
 
 
 class PumpedConnection:
-    """Delegate one broker's partitions while they are far behind. Thread: its fetcher's.
+    """Delegate one broker's partitions while they are far behind.
+
+    Thread: its fetcher's; of a range its reader's, and for ``run`` that of ``RangePump``. Any for
+    ``call`` and ``stop``.
 
     Args:
         line: the connection to the broker, whose turn it is else.
@@ -175,7 +175,7 @@ class PumpedConnection:
         self._pumped = self._open_pump()
         self._cannot_open = self._pumped is None
         if self._is_stopped:
-            self.stop()  # the first one came too early
+            self.stop()  # that call came before there was a pump
         return self._pumped is not None
 
     def _delegated(self, states: PartitionStates) -> BrokerDelegation | None:
@@ -202,19 +202,3 @@ class PumpedConnection:
         if any(topic.topic_id != NO_TOPIC_ID for topic in second.request.topics):
             ids = {tp.topic: one.topic_id for tp, one in requests.items() if one.topic_id}
         self._line.take(without_session(requests, ids), second.response, second.took_ms)
-
-
-MakePump = Callable[
-    [FetchConnection, SharedFetchState, CoreFetchSettings, Clock, Callable[[], None]],
-    PumpedConnection | None,
-]
-"""Makes the pump of a connection; the last argument wakes the caller, who waits for a chunk."""
-
-
-def pump_maker() -> MakePump:
-    """Return what makes pumps; without the native core it makes none."""
-    if ENGINE is not Engine.NATIVE:
-        return lambda *_: None
-    from zkconsumer.fetch.core.native_pump import make_pump  # noqa: PLC0415 - it loads the core
-
-    return make_pump

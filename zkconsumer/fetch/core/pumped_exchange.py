@@ -1,4 +1,4 @@
-"""Exchange fetch requests in C, over the connection of a ``HedgedExchange``; for streams and polls.
+"""Exchange fetch requests in C, over the connection of a ``HedgedExchange``; for all readers.
 
 The pump fetches what it is loaded with, without the GIL, until something is unsupported or it is
 called. See ``native/csrc/pump.h`` for its side, and docs/decisions/0012. Only where the core is

@@ -19,7 +19,7 @@ from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
-from zkconsumer.fetch.core.pumped_connection import MakePump, pump_maker
+from zkconsumer.fetch.core.pump_maker import MakePump, pump_maker
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView, Start

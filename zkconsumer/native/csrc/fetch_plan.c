@@ -5,7 +5,7 @@
 
 enum { LIKELY_EXPANSION = 8 };
 
-/* As in `fetch.ranges`. */
+/* As _LEAST_BYTES and _MARGIN of `fetch.ranges`. */
 enum { LEAST_BYTES = 64 * 1024 };
 static const double MARGIN = 1.25;
 
@@ -18,8 +18,8 @@ void zk_note_waiting(zk_slots *slots) {
 }
 
 /* Returns whether a set's offsets ascend and lie below the high watermark; if not, Python finds the
- * entry at fault. Where that is behind the slot's end, the set is cut off in front of it: the entries behind
- * it could pass for some in front of the end. */
+ * entry at fault. If those in front of it reach the slot's end, the set is truncated there: the entries
+ * that follow could pass for some in front of the end. */
 static bool is_in_order(const zk_slot *slot, zk_set *set) {
     set->headers = (zk_order){.low = set->offset, .is_first = true};
     if (zk_offsets_rise(set->bytes->data, set->bytes->used, slot->arriving_high_watermark,

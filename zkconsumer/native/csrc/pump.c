@@ -158,8 +158,8 @@ static bool ends_now(zk_pump *pump) {
     return pump->is_caught_up;
 }
 
-/* Returns whether the run will end once what arrived is in the queues: a request that the broker keeps for
- * a while, as those that are not behind have no more, would delay that. */
+/* Returns whether the run will end once what arrived is in the queues. Another request would delay that:
+ * partitions that are not behind have no more records, so the broker would wait for some. */
 static bool ends_soon(const zk_pump *pump) {
     return pump->ends_at_head && !is_any_behind(&pump->slots, zk_slot_is_complete);
 }

@@ -6,8 +6,9 @@
  *
  * How slots map to `PartitionState`. Between two loads a state is delegated to a slot: fetch_offset,
  * needed_bytes and its packed set, as (bytes, at, offset and bytes requested). `unload` reads these from
- * the slot. Its until_offset is only read. Records that were read but are in no queue are dropped: `at` and `fetch_offset` are where to
- * read again (see slots.h). An early set after another one is dropped, too.
+ * the slot. Its until_offset is only read. Records that were read but are in no queue are dropped: `at`
+ * and `fetch_offset` are where to read again (see slots.h). An early set after another one is dropped,
+ * too.
  *
  * When zk_pump_run returns:
  *   ZK_PUMP_CALLED   zk_pump_call was called, a slot must be reclaimed, the slots have caught up or are at

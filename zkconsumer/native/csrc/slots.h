@@ -7,8 +7,9 @@
  * can continue with `fetch_offset` and the set from `at` on: records that were read but not queued are
  * dropped and read again, and those below `fetch_offset` are skipped.
  *
- * A slot that reads a range has an end. It is at its end once `fetch_offset` is: then nothing is requested,
- * kept or judged of what follows. What was queued in the same turn may lie behind the end.
+ * A slot that reads a range has an end, `until_offset`. It is at its end once `fetch_offset` is not below
+ * that: then nothing is requested, kept or judged of what follows. What was queued in the same turn may lie
+ * behind the end.
  *
  * Plain data, touched by the one thread that runs the pump. */
 #ifndef ZK_SLOTS_H

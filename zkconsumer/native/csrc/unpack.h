@@ -4,8 +4,8 @@
  * set into its queue, so that slots that share a full queue get equal shares of it. No chunk overtakes
  * one that did not fit: so only one slot per queue holds decoded records beside its set.
  *
- * Once a slot is at its end, the rest of its sets is dropped unread: damage there is none of its reader's
- * business. Damage in front of its end is. */
+ * Once a slot is at its end, the rest of its sets is dropped unread: damage there is not reported, damage
+ * in front of the end is. */
 #ifndef ZK_UNPACK_H
 #define ZK_UNPACK_H
 

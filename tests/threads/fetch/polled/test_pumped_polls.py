@@ -22,7 +22,7 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.core.completed import BufferedChunk
 from zkconsumer.fetch.core.delegated import DelegatedFetch
-from zkconsumer.fetch.core.pumped_connection import MakePump
+from zkconsumer.fetch.core.pump_maker import MakePump
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.polled.engine import PollEngine

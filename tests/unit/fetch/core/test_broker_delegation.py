@@ -1,4 +1,4 @@
-"""Which partitions of a poll are delegated to a native loop, and how they are taken back."""
+"""Which partitions of a broker are delegated to a native loop, and how they are taken back."""
 
 from collections.abc import Callable
 from dataclasses import replace
