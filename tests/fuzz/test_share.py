@@ -19,5 +19,5 @@ def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
     done = run(program, SEED, SECONDS, write_seeds(tmp_path / "seeds"))
     assert (done.returncode, done.stderr) == (0, "")
     counts = [int(count) for count in re.findall(r"(\d+) [a-z]", done.stdout)]
-    assert len(counts) == 14
+    assert len(counts) == 18
     assert min(counts) > 0

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from zkconsumer import ConsumerRecord, KafkaConsumer
+from zkconsumer.errors import ConsumerClosed
 
 
 def main() -> None:
@@ -47,11 +48,14 @@ def iterate(consumer: KafkaConsumer) -> None:
 
 
 def poll_while_running(consumer: KafkaConsumer) -> None:
-    """Poll until the handler has set a flag."""
+    """Poll until the handler has set a flag; it may run between the look at that and the poll."""
     stopped: list[bool] = []
     close_on_signals(consumer, lambda: stopped.append(True))
     while not stopped:
-        poll(consumer)
+        try:
+            poll(consumer)
+        except ConsumerClosed:
+            assert stopped
 
 
 def poll_and_exit(consumer: KafkaConsumer) -> None:
