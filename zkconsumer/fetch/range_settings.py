@@ -29,6 +29,8 @@ class RangeSettings:
         max_decompressed_bytes: the most that one compressed set may unpack to.
         part_bytes: approximate maximum size of a part's records, uncompressed as in the log,
             whatever a fetched set unpacks to; a single record always fits.
+        ahead_bytes: approximate limit of what the pump fetches ahead, uncompressed; no more than
+            ``part_bytes``. 0, or less than two megabytes: no pump.
         fail_on_data_loss: whether missing offsets are an error; else they are reported and skipped.
         isolation: with ``READ_COMMITTED`` records of aborted transactions are left out, and the
             log ends before the first open transaction.
@@ -44,6 +46,7 @@ class RangeSettings:
     poll_timeout_ms: int = 120_000
     max_decompressed_bytes: int = 128 * 1024 * 1024
     part_bytes: int = 16 * 1024 * 1024
+    ahead_bytes: int = 8 * 1024 * 1024
     fail_on_data_loss: bool = True
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
 
@@ -72,6 +75,7 @@ class RangeSettings:
             growth_max_bytes=max(self.growth_max_bytes, self.fetch_bytes),
             max_decompressed_bytes=self.max_decompressed_bytes,
             unpacked_bytes=self.unpacked_bytes,
+            queued_bytes=min(self.ahead_bytes, self.part_bytes),
             request_timeout_ms=self.timeout_ms,
             retry_backoff_ms=0,
             retry_backoff_max_ms=0,
@@ -86,6 +90,12 @@ class RangeSettings:
         for name in (*positive, "timeout_ms"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("max_wait_ms", "retries", "retry_interval_ms", "poll_timeout_ms"):
+        for name in (
+            "ahead_bytes",
+            "max_wait_ms",
+            "retries",
+            "retry_interval_ms",
+            "poll_timeout_ms",
+        ):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative: {getattr(self, name)}")

@@ -13,9 +13,8 @@ _MOST_FILES = 32
 _ON_THEIR_WAY = 2
 """The number of an upload's parts in flight while the next one is gathered."""
 _SHARES = 8
-"""The number of shares of a thread's memory: two responses in flight, what is decompressed of
-them (in a queue while the pump fetches), its columns, the buffered rows of open files, and the
-writer's output.
+"""The number of shares of a thread's memory: two responses in flight, one decompressed, its
+columns, the buffered rows of open files, and the writer's output.
 """
 
 

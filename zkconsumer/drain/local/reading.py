@@ -61,6 +61,7 @@ class LocalRangeRows:
             requested,
             fetch_bytes=min(requested.fetch_bytes, shares.fetch_bytes),
             part_bytes=min(requested.part_bytes, shares.part_bytes),
+            ahead_bytes=0,  # it gains nothing where each processor has a range (0122)
         )
 
     def each(

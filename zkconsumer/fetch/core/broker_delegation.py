@@ -27,9 +27,6 @@ from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.fetch import FIRST_SOFT_BOUNDS, FetchedPartition, FetchRequest
 
-MOST_QUEUED_BYTES: Final = 16 * 1024 * 1024
-"""Maximum of one partition's queue, bytes: more gains nothing."""
-
 MOST_PARTITIONS: Final = 64
 """With more partitions of a broker Python fetches: every ``collect`` looks at each queue."""
 
@@ -265,15 +262,14 @@ def _sizes(
     """Return the sizes of requests and queues; None if there is too little memory for these.
 
     The queues of a broker's partitions and the records that wait, also those of paused partitions,
-    fit into ``max_bytes`` together. No queue holds more than Python unpacks at a time.
+    fit into ``max_bytes`` together.
     """
     settings, broker = states.settings, ready[0].source
     assert broker is not None
     free_bytes = settings.max_bytes - arriving_bytes
     for state in states.of(broker).values():
         free_bytes -= sum(chunk.memory_bytes for chunk in state.waiting)
-    most_bytes = min(MOST_QUEUED_BYTES, settings.unpacked_bytes or MOST_QUEUED_BYTES)
-    queue_bytes = min(most_bytes, free_bytes // len(ready))
+    queue_bytes = min(settings.queued_bytes, free_bytes // len(ready))
     shares = shares_of(
         settings,
         (),

@@ -30,6 +30,7 @@ class CoreFetchSettings:
         unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
             packed. None: twice ``max_bytes``, and the rest is fetched again. 0: nothing, until the
             reader has capacity for a piece.
+        queued_bytes: limit of the queue that the pump fills of a partition; 0: no pump.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.
         reset: where to continue when the position is out of range or its part of the log was
@@ -53,6 +54,7 @@ class CoreFetchSettings:
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     client_rack: str = ""
     unpacked_bytes: int | None = None
+    queued_bytes: int = 16 * 1024 * 1024
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
     reset: LogEdge | None = LATEST

@@ -19,7 +19,6 @@ from tests.support.delegated import (
 from tests.support.polled import BROKER, OTHER, TP, TP1, batch, fetched, offsets, plan, view
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.core.broker_delegation import (
-    MOST_QUEUED_BYTES,
     BrokerDelegation,
     delegate,
     may_delegate,
@@ -212,7 +211,7 @@ def test_queues_are_bounded() -> None:
     large = replace(SETTINGS, max_bytes=1 << 30, grown_bytes=1 << 20, shares_growth=True)
     states = far_behind(TP, settings=large)
     made = delegated(states)
-    assert queue_of(states, TP).share_bytes == MOST_QUEUED_BYTES
+    assert queue_of(states, TP).share_bytes == large.queued_bytes == 16 << 20
     assert made.grown_bytes == 1 << 20
 
 
@@ -288,23 +287,19 @@ def test_a_range_needs_no_comparison_of_epochs(version: int) -> None:
         assert (made is not None) is is_delegated
 
 
-def test_the_queue_of_a_range_holds_what_is_unpacked_at_a_time_without_one() -> None:
-    """A task must not hold more than before; requests fit into it several times."""
+def test_the_queue_of_a_range_is_limited_by_its_reader() -> None:
+    """Requests fit into it several times; with too little Python fetches."""
     limit = replace(SETTINGS, max_bytes=(1 << 31) - 1, max_partition_bytes=1 << 20)
-    for unpacked_bytes, queue_bytes, part_bytes in (
-        (4 << 20, 4 << 20, 1 << 20),
-        (2 << 20, 2 << 20, 512 << 10),
-        (None, MOST_QUEUED_BYTES, 1 << 20),
-        (1 << 30, MOST_QUEUED_BYTES, 1 << 20),
-    ):
+    for queued_bytes, part_bytes in ((4 << 20, 1 << 20), (2 << 20, 512 << 10), (1 << 30, 1 << 20)):
         states = range_until(1 << 20)
-        states.settings = replace(limit, unpacked_bytes=unpacked_bytes)
+        states.settings = replace(limit, queued_bytes=queued_bytes)
         made = delegated(states)
-        assert queue_of(states, TP).share_bytes == queue_bytes
+        assert queue_of(states, TP).share_bytes == queued_bytes
         assert made.part_bytes == part_bytes
-    states = range_until(1 << 20)
-    states.settings = replace(limit, unpacked_bytes=(2 << 20) - 4)
-    assert partitions_of(states) == []
+    for queued_bytes in (0, (2 << 20) - 4):
+        states = range_until(1 << 20)
+        states.settings = replace(limit, queued_bytes=queued_bytes)
+        assert partitions_of(states) == []
 
 
 # --- Taking chunks -------------------------------------------------------------------------------
