@@ -24,6 +24,7 @@ from tests.support.interrupting import (
 )
 from tests.support.log_broker import LogBroker
 from tests.support.no_threads import no_threads
+from tests.support.pumped_logs import ALL, ALL_OF_0_8, ALL_OF_0_10, cut_early, fill, hang, throttle
 from tests.support.queues import needs_native_engine
 from tests.support.resources import resource_limit
 from tests.support.served_ranges import (
@@ -37,8 +38,6 @@ from tests.support.shares import sampling_step
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DataLost, PartitionFailed
-from zkconsumer.fetch.core.completed import BufferedChunk
-from zkconsumer.fetch.core.delegated import DelegatedFetch
 from zkconsumer.fetch.core.pump_maker import MakePump
 from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_pump import RangePump
@@ -48,36 +47,7 @@ from zkconsumer.scope import ThreadScope
 
 pytestmark = needs_native_engine
 
-ALL_OF_0_8: Final = (Codec.NONE, Codec.GZIP, Codec.SNAPPY)
-ALL_OF_0_10: Final = (*ALL_OF_0_8, Codec.LZ4)
-ALL: Final = (*ALL_OF_0_10, Codec.ZSTD)
 MAKERS: Final = cast("tuple[MakePump | None, ...]", (None, without_pump))
-
-
-def fill(broker: LogBroker, magic: int = 2, codecs: tuple[Codec, ...] = ALL, sets: int = 60) -> int:
-    """Give each log sets of these codecs; return the number of records of one."""
-    chance = Random(magic)
-    for log in broker.logs:
-        for number in range(sets):
-            values = [chance.randbytes(chance.choice((20, 400, 900))) for _ in range(20)]
-            log.add([b"%d" % number, None, *values], codecs[number % len(codecs)], magic)
-    return broker.logs[0].end
-
-
-@pytest.fixture
-def pumped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets the number of records of each chunk that a pump queued."""
-    counts: list[int] = []
-    take = DelegatedFetch.take
-
-    def counted(self: DelegatedFetch, **how: Any) -> BufferedChunk | None:
-        chunk = take(self, **how)
-        if chunk is not None:
-            counts.append(len(chunk.records))
-        return chunk
-
-    monkeypatch.setattr(DelegatedFetch, "take", counted)
-    return counts
 
 
 def records_of(parts: Iterator[RangePart | LostRange]) -> list[Record]:
@@ -139,24 +109,12 @@ def test_the_same_records_come_as_with_python_alone(
     assert set(broker.versions) == {version}
 
 
-def _hang(broker: LogBroker) -> None:
-    broker.silences = 1
-
-
 def _cut(broker: LogBroker) -> None:
     broker.cuts.append(10_000)
 
 
-def _cut_early(broker: LogBroker) -> None:
-    broker.cuts.append(3)
-
-
 def _leave_out(broker: LogBroker) -> None:
     broker.left_out.append({0})
-
-
-def _throttle(broker: LogBroker) -> None:
-    broker.throttle_ms.append(50)
 
 
 def _refuse(broker: LogBroker) -> None:
@@ -180,11 +138,11 @@ def _send_in_pieces(broker: LogBroker) -> None:
 
 
 TROUBLES = [
-    _hang,
+    hang,
     _cut,
-    _cut_early,
+    cut_early,
     _leave_out,
-    _throttle,
+    throttle,
     _refuse,
     _damage_once,
     _send_in_pieces,

@@ -7,7 +7,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from random import Random
 from typing import Any, cast
 
 import pytest
@@ -15,13 +14,12 @@ import pytest
 from tests.support.log_broker import LogBroker
 from tests.support.plain_connections import assuming_dialer, serving_fetch
 from tests.support.poll_network import ModelMetadata
+from tests.support.pumped_logs import ALL, ALL_OF_0_8, ALL_OF_0_10, cut_early, fill, hang, throttle
 from tests.support.queues import needs_native_engine
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
-from zkconsumer.fetch.core.completed import BufferedChunk
-from zkconsumer.fetch.core.delegated import DelegatedFetch
 from zkconsumer.fetch.core.pump_maker import MakePump
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
@@ -143,32 +141,6 @@ def calling(
     assert scope.first_error() is None
 
 
-def fill(broker: LogBroker, magic: int, codecs: tuple[Codec, ...], sets: int = 60) -> int:
-    """Give each log sets of these codecs; return their size in bytes."""
-    chance = Random(magic)
-    for log in broker.logs:
-        for number in range(sets):
-            values = [chance.randbytes(chance.choice((20, 400, 900))) for _ in range(20)]
-            log.add([b"%d" % number, None, *values], codecs[number % len(codecs)], magic)
-    return sum(len(data) for log in broker.logs for _, data in log.entries)
-
-
-@pytest.fixture
-def pumped(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets the number of records of each chunk that a pump queued."""
-    counts: list[int] = []
-    take = DelegatedFetch.take
-
-    def counted(self: DelegatedFetch, **how: Any) -> BufferedChunk | None:
-        chunk = take(self, **how)
-        if chunk is not None:
-            counts.append(len(chunk.records))
-        return chunk
-
-    monkeypatch.setattr(DelegatedFetch, "take", counted)
-    return counts
-
-
 def read(
     broker: LogBroker, version: int, make_pump: MakePump | None
 ) -> dict[TopicPartition, list[ConsumerRecord]]:
@@ -203,11 +175,9 @@ def _is_at(engine: PollEngine, tp: TopicPartition, end: int) -> bool:
 
 
 _FORMATS = [
-    pytest.param(0, 0, (Codec.NONE, Codec.GZIP, Codec.SNAPPY), id="messages of 0.8"),
-    pytest.param(1, 2, (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4), id="messages of 0.10"),
-    pytest.param(
-        2, 12, (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD), id="batches"
-    ),
+    pytest.param(0, 0, ALL_OF_0_8, id="messages of 0.8"),
+    pytest.param(1, 2, ALL_OF_0_10, id="messages of 0.10"),
+    pytest.param(2, 12, ALL, id="batches"),
 ]
 
 
@@ -217,7 +187,8 @@ def test_the_same_records_come_as_with_python_alone(
 ) -> None:
     """Most of some megabytes are pumped, whatever is sought, paused and removed meanwhile."""
     with LogBroker(COUNT) as broker:
-        assert fill(broker, magic, codecs) > 2 << 20
+        fill(broker, magic, codecs)
+        assert sum(len(data) for log in broker.logs for _, data in log.entries) > 2 << 20
         by_pump = read(broker, version, None)
         through_queues = sum(pumped)
         by_python = read(broker, version, lambda *_: None)
@@ -229,31 +200,19 @@ def test_the_same_records_come_as_with_python_alone(
         assert offsets == list(range(first, broker.logs[number].end))
 
 
-def _hang(broker: LogBroker) -> None:
-    broker.silences = 1
-
-
 def _cut(broker: LogBroker) -> None:
     broker.cuts.append(30_000)
-
-
-def _cut_early(broker: LogBroker) -> None:
-    broker.cuts.append(3)
 
 
 def _leave_out(broker: LogBroker) -> None:
     broker.left_out.append({1})
 
 
-def _throttle(broker: LogBroker) -> None:
-    broker.throttle_ms.append(50)
-
-
 def _refuse(broker: LogBroker) -> None:
     broker.logs[0].error = ErrorCode.KAFKA_STORAGE_ERROR
 
 
-@pytest.mark.parametrize("trouble", [_hang, _cut, _cut_early, _leave_out, _throttle, _refuse])
+@pytest.mark.parametrize("trouble", [hang, _cut, cut_early, _leave_out, throttle, _refuse])
 def test_trouble_in_a_run_loses_and_repeats_nothing(
     trouble: Callable[[LogBroker], None], pumped: list[int]
 ) -> None:
