@@ -115,7 +115,7 @@ PLANTS = (
     Plant("queue.c", "    if (!front) {\n        zk_queue_leave(queue);", "    if (!front) {"),
     Plant("exchange.c", "space->size[0]}, {", "space->size[0] + 64}, {"),
     Plant("unpack.c", "return slot->until_offset >= 0 && cut", "return slot->topic && cut"),
-    Plant("unpack.c", "    unpacker->has_ended = true;\n", ""),
+    Plant("unpack.c", "    give_up(slot);\n    slot->is_behind", "    slot->is_behind"),
     Plant("slots.c", "(last->bytes && zk_slot_ends_by", "(!last && zk_slot_ends_by"),
     Plant("slots.c", "if (slot->outlet->first == slot)", "if (!slot->outlet->queue)"),
     Plant("fetch_plan.c", "    set->bytes->used = set->headers.position;\n", ""),
